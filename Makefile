@@ -45,7 +45,7 @@ $(BIN)/sandbox:
 .PHONY: e2e
 e2e: e2e-timed e2e-rest ## End-to-end tests against a real control plane, with a sample of every long suite (about 6 minutes)
 
-TIMED := ^(TestFirstPodReadyWithin20s|TestSyncReachesThePage)$$
+TIMED := ^(TestFirstPodReadyWithin20s|TestSyncReachesThePage|TestManagerCosts)$$
 
 .PHONY: e2e-timed
 e2e-timed: $(BIN)/sandbox build # with nothing else on the machine
@@ -72,9 +72,13 @@ authors: $(BIN)/sandbox ## 100 changes by eight kinds of writers: whom causes na
 migrations: $(BIN)/sandbox build ## 20 ReplicationControllers that become Deployments, and 80 that are interrupted on the way (about 5 minutes)
 	LOOPSCOPE_E2E_MIGRATED=$${LOOPSCOPE_E2E_MIGRATED:-20} LOOPSCOPE_E2E_CUTS=$${LOOPSCOPE_E2E_CUTS:-80} $(SUITE) -timeout 30m -v -run 'TestMigrate' ./cmd/sandbox/e2e
 
+.PHONY: creates
+creates: $(BIN)/sandbox build ## Every input of kubectl create, given to kubectl and to loopscope create (about a minute)
+	LOOPSCOPE_E2E_CREATES=$${LOOPSCOPE_E2E_CREATES:-1000} $(SUITE) -timeout 15m -v -run 'TestCreateIsKubectls' ./cmd/sandbox/e2e
+
 .PHONY: leaders
-leaders: $(BIN)/sandbox build ## Three managers: the leader killed 20 times and stopped 20 times in the middle of rollouts (about 12 minutes)
-	LOOPSCOPE_LEADERS=$${LOOPSCOPE_LEADERS:-20} $(SUITE) -timeout 1h -v -run 'TestThreeManagers' ./cmd/sandbox/e2e
+leaders: $(BIN)/sandbox build ## Three managers: the leader killed 20 times and stopped 20 times in the middle of rollouts; what a standby costs (about 13 minutes)
+	LOOPSCOPE_LEADERS=$${LOOPSCOPE_LEADERS:-20} $(SUITE) -timeout 1h -v -run 'TestThreeManagers|TestManagerCosts' ./cmd/sandbox/e2e
 
 .PHONY: updates
 updates: $(BIN)/sandbox ## Rolling updates of ReplicationControllers: killed and taken back at every write, 1 to 100 pods, what kubectl left, also beside kube-controller-manager (about 9 minutes)
@@ -98,11 +102,19 @@ console: deps ## The whole gallery in Chromium: both themes, 400 to 1440 px, 400
 
 .PHONY: scale
 scale: $(BIN)/sandbox ## The console of 10,000 Deployments at rest: time of pages, first paint, memory (about 25 minutes)
-	LOOPSCOPE_SCALE_DEPLOYMENTS=$${LOOPSCOPE_SCALE_DEPLOYMENTS:-10000} $(SUITE) -timeout 3h -v ./cmd/sandbox/scale
+	LOOPSCOPE_SCALE_DEPLOYMENTS=$${LOOPSCOPE_SCALE_DEPLOYMENTS:-10000} $(SUITE) -timeout 3h -v -run 'TestScale$$' ./cmd/sandbox/scale
+
+.PHONY: scale-shadow
+scale-shadow: $(BIN)/sandbox build ## What a process that watches takes beside 2,000 and 5,000 Deployments: memory and processor at its start, at rest and during rollouts (about 30 minutes)
+	LOOPSCOPE_SCALE_SHADOW=$${LOOPSCOPE_SCALE_SHADOW:-2000,5000} $(SUITE) -timeout 3h -v -run TestShadowAtScale ./cmd/sandbox/scale
 
 .PHONY: scale-readers
 scale-readers: ## A thousand live readers on mixed pages while rollouts are fed: sync to frame, CPU a frame (about a minute, on a quiet machine)
 	LOOPSCOPE_READERS=$${LOOPSCOPE_READERS:-1000} go test -count=1 -timeout 10m -v -run 'TestManyReaders' ./web
+
+.PHONY: sockets
+sockets: ## What 5,000 idle and 1,000 active sockets take of a manager: memory and processor, on both ports (about 3 minutes)
+	LOOPSCOPE_SOCKETS=$${LOOPSCOPE_SOCKETS:-5000,1000} go test -count=1 -timeout 20m -v -run 'TestSockets$$' ./cmd/internal/app
 
 .PHONY: bench
 bench: ## Benchmarks: deciding, recording with and without readers
@@ -140,6 +152,12 @@ conformance: $(BIN)/sandbox ## Kubernetes' own tests of the three loops, with ou
 parity: $(BIN)/sandbox ## What 200 random and all scripted scenarios leave, with upstream's loops twice and with ours (about 20 minutes)
 	LOOPSCOPE_PARITY_SCRIPTED=all LOOPSCOPE_PARITY_RANDOM=$${LOOPSCOPE_PARITY_RANDOM:-200} $(SUITE) -timeout 2h -v ./cmd/sandbox/parity
 
+RELEASES ?= v1.30.14 v1.31.14 v1.32.13 v1.33.13 v1.34.4 v1.35.4
+
+.PHONY: versions
+versions: $(BIN)/sandbox build ## Build Kubernetes 1.30 to 1.35, and run the shadow and the loops beside each (over an hour; RELEASES=v1.30.14 for one, CHECK=no only builds)
+	@.ci/versions $(RELEASES)
+
 .PHONY: requests
 requests: $(BIN)/sandbox build ## Note which requests the loops send in parity and chaos, for the table in controllers (about 25 minutes)
 	LOOPSCOPE_REQUESTS=$(CURDIR)/controllers/testdata/acting/seen.txt LOOPSCOPE_CHAOS_ROUNDS=$${LOOPSCOPE_CHAOS_ROUNDS:-1} $(MAKE) parity chaos
@@ -169,11 +187,12 @@ mutants-sample: # Of packages whose tests take a few seconds; the others are lef
 	go run ./cmd/internal/mutants -seed "$${LOOPSCOPE_SEED:-1}" -n 15 $$(go list ./controllers/... ./telemetry/... | grep -vE '/(sim|history)$$')
 
 .PHONY: generate
-generate: ## Generate the code of templates, DECISIONS.md and REASONS.md
+generate: ## Generate the code of templates, DECISIONS.md, REASONS.md, and roles in deploy
 	go tool templ generate -path views
 	go run ./controllers/internal/gendecisions controllers
+	go run ./cmd/internal/packaging deploy
 
-GENERATED := cat views/*_templ.go controllers/DECISIONS.md controllers/REASONS.md | sha256sum
+GENERATED := cat views/*_templ.go controllers/DECISIONS.md controllers/REASONS.md $$(find deploy -name '*.yaml' -o -name '*.json') | sha256sum
 
 .PHONY: generated
 generated: ## Fail if generated files are out of date (and bring them up to date)
@@ -203,6 +222,12 @@ screenshots: $(BIN)/sandbox ## Take the README's pictures again
 .PHONY: image-check
 image-check: ## Run the Dockerfile's build in a scratch root and prove its binary static
 	@.ci/image-check
+
+DIST ?= dist
+
+.PHONY: release
+release: ## Make a release (VERSION=v1.2.3) in dist/: archives of binaries built twice, checksums, SBOMs, krew manifest, provenance (ARGS=--cold compiles twice; DIST=DIR)
+	@cd deploy/release && GOWORK=off go run . --version "$(VERSION)" --repo "$(CURDIR)" --out "$(abspath $(DIST))" $(ARGS)
 
 .PHONY: deps
 deps: ## Install what the tests need (chromium, prometheus), or say what to install

@@ -2,7 +2,6 @@ package controllers
 
 import (
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -14,10 +13,6 @@ import (
 // chaos have seen on a real control plane ("make requests") and the table has not.
 func checkSeen(t *testing.T, results []played) {
 	t.Helper()
-	data, err := os.ReadFile("testdata/acting/seen.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
 	have := map[string]bool{}
 	for _, r := range results {
 		for _, x := range r.all {
@@ -25,9 +20,8 @@ func checkSeen(t *testing.T, results []played) {
 		}
 	}
 	n := 0
-	for line := range strings.Lines(string(data)) {
-		n++
-		if line = strings.TrimSpace(line); !have[line] && !watchedLine(line) {
+	for _, line := range seen(t) {
+		if n++; !have[line] && !watchedLine(line) {
 			t.Errorf("the table has no %q, which the suites have seen", line)
 		}
 	}

@@ -40,6 +40,7 @@ func TestActing(t *testing.T) {
 		return // A part of it was asked for, or it failed already.
 	}
 	checkSeen(t, results)
+	checkRights(t, results)
 	against(t, "table.md", []byte(actingTable(all, results)))
 	for name, data := range actingRequests(t, all, results) {
 		against(t, name, data)

@@ -72,8 +72,18 @@ func testNames(t *testing.T) map[string]bool {
 
 // Each row of the table that holds rolling updates against kubectl's is shown by something that
 // exists, and each departure of rolling updates is in a row.
-func TestKubectlTable(t *testing.T) {
-	text, err := os.ReadFile("rollingupdate/KUBECTL.md")
+func TestKubectlTable(t *testing.T) { checkTable(t, "rollingupdate/KUBECTL.md", "kubectl", "RU-") }
+
+// The same of what is around the loops, held against kube-controller-manager's.
+func TestManagerTable(t *testing.T) {
+	checkTable(t, "MANAGER.md", "kube-controller-manager", "M-")
+}
+
+// checkTable checks the tables of a file whose first column is of another program. The rules of its
+// departures begin with that prefix.
+func checkTable(t *testing.T, file, other, prefix string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +93,7 @@ func TestKubectlTable(t *testing.T) {
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimSpace(line)
 		cells := strings.Split(strings.Trim(line, "| "), " | ")
-		if !strings.HasPrefix(line, "| ") || len(cells) != 3 || cells[0] == "kubectl" || strings.HasPrefix(cells[0], "---") {
+		if !strings.HasPrefix(line, "| ") || len(cells) != 3 || cells[0] == other || strings.HasPrefix(cells[0], "---") {
 			continue
 		}
 		rows++
@@ -108,7 +118,7 @@ func TestKubectlTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range regexp.MustCompile(`(?m)^\| (\d+) \| RU-`).FindAllStringSubmatch(string(design), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^\| (\d+) \| `+prefix).FindAllStringSubmatch(string(design), -1) {
 		if !departures[m[1]] {
 			t.Errorf("departure %s is in no row", m[1])
 		}

@@ -78,6 +78,7 @@ var (
 	styled     = allowance{"static", "the files that a page asks for"}
 	answered   = allowance{"web/answer", "what is sent, and problems"}
 	slotted    = allowance{"web/slots", "the right to draw"}
+	sighted    = allowance{"web/sight", "what a viewer may see"}
 	sourced    = allowance{"web/source", "what is known now"}
 	paged      = allowance{"web/page", "how pages are made"}
 	timed      = allowance{"web/timeline", "what happened over time"}
@@ -117,7 +118,7 @@ var rules = []rule{
 		ours: []allowance{traces, vocabulary, queueing, describing, masking, causesOf},
 		third: []allowance{
 			{"k8s.io/client-go", "informers, clients and events"}, {"k8s.io/apimachinery", "the meta types"},
-			{"k8s.io/api/core/v1", "events"}, {"k8s.io/utils/clock", "time is an argument"},
+			{"k8s.io/api/core/v1", "events"}, {"k8s.io/api/events/v1", "events"}, {"k8s.io/api/rbac/v1", "rules of roles"}, {"k8s.io/utils/clock", "time is an argument"},
 		},
 	},
 	{
@@ -144,7 +145,7 @@ var rules = []rule{
 	},
 	{
 		pkg: "controllers", why: "it lists the loops and has no code of any",
-		ours: []allowance{driving, vocabulary, {"controllers/deployment/effects", "a loop"}, {"controllers/replicaset/effects", "two loops"}, {"controllers/rollingupdate/effects", "a loop"}},
+		ours: []allowance{driving, vocabulary, traces, {"controllers/deployment/effects", "a loop"}, {"controllers/replicaset/effects", "two loops"}, {"controllers/rollingupdate/effects", "a loop"}},
 	},
 	{
 		pkg: "controllers/internal/lab", why: "tests of any loop are made in it, so it knows none", ours: []allowance{traces, vocabulary},
@@ -214,8 +215,12 @@ var rules = []rule{
 		third: []allowance{{"golang.org/x/sync/semaphore", "drawings wait for each other"}},
 	},
 	{
+		pkg: "web/sight", why: "what may be seen is left of the record, and nothing is made of it here", ours: []allowance{traces, vocabulary},
+		third: []allowance{{"golang.org/x/sync", "rights are asked for once, and many at a time"}},
+	},
+	{
 		pkg: "web/source", why: "what is known is asked for, and nothing is made of it here",
-		ours:  []allowance{traces, vocabulary, wording, pureOnes[5], shown, factual, worded},
+		ours:  []allowance{traces, vocabulary, wording, pureOnes[5], shown, factual, worded, sighted},
 		third: []allowance{prometheus},
 	},
 	{
@@ -250,7 +255,7 @@ var rules = []rule{
 	},
 	{
 		pkg: "web/list", why: "a list knows no page of an object",
-		ours:  []allowance{traces, vocabulary, wording, shown, factual, worded, addressed, answered, timed, sourced, paged, filtered},
+		ours:  []allowance{traces, vocabulary, wording, shown, factual, worded, addressed, answered, timed, sighted, sourced, paged, filtered},
 		third: []allowance{templ},
 	},
 	{
@@ -269,11 +274,11 @@ var rules = []rule{
 		pkg: "web", why: "pages read traces: a page that could reach a loop could stop one",
 		ours: []allowance{
 			traces, vocabulary, recordings, wording, masking, pureOnes[2], pureOnes[5], shown, styled,
-			addressed, answered, filtered, slotted, sourced, paged, found, toldSyncs,
+			addressed, answered, filtered, slotted, sighted, sourced, paged, found, toldSyncs,
 			{"web/about", "pages about the program"}, {"web/list", "lists"}, {"web/live", "the live stream"}, {"web/object", "pages of objects"},
 			{"web/plan", "what would happen"}, {"web/story", "pages of what is over"}, {"web/whatif", "pages of plans"},
 		},
-		third: []allowance{{"github.com/go-chi/chi/v5", "the router"}, prometheus},
+		third: []allowance{{"github.com/go-chi/chi/v5", "the router"}, {"golang.org/x/sync/semaphore", "places for plans"}, {"k8s.io/utils/lru", "who has asked lately"}, prometheus},
 	},
 	{
 		pkg: "cmd/internal/mutants", why: "it reads the source of packages and imports none of them",
@@ -288,20 +293,35 @@ var rules = []rule{
 		},
 	},
 	{
+		pkg: "cmd/internal/packaging", why: "roles are written from what is declared where the requests are made",
+		ours:  []allowance{{"controllers", "the rights of the loops"}, {"cmd/internal/leadership", "the rights on the Lease"}},
+		third: []allowance{{"k8s.io/api/rbac/v1", "roles"}, {"k8s.io/apimachinery", "the meta types"}, {"sigs.k8s.io/yaml", "manifests"}},
+	},
+	{
 		pkg: "cmd/internal/secure", why: "who may read is k8s.io/apiserver's to find out, whatever is served",
+		ours: []allowance{sighted, vocabulary, {"web/slots", "shares of one and of all"}},
 		third: []allowance{
+			{"k8s.io/apimachinery/pkg/util/net", "the address of this machine"}, {"k8s.io/apimachinery/pkg/util/validation", "names of hosts"},
 			{"k8s.io/apiserver", "serving, authentication and authorization, as every component has them"}, {"k8s.io/controller-manager", "the order of these in a controller manager"},
 			{"k8s.io/component-base", "flags in sections"}, {"github.com/spf13/pflag", "flags"}, {"github.com/gorilla/websocket", "which requests stay open"},
 		},
 	},
 	{
+		pkg: "cmd/internal/standby", why: "it reads the leader's stream, whatever is done with it",
+		ours: []allowance{traces, recordings, masking, wording, {"cmd/internal/leadership", "where the leader's console is"}},
+		third: []allowance{
+			{"k8s.io/client-go", "credentials, and websockets with them"}, {"k8s.io/apimachinery/pkg/util/wait", "jitter"}, {"github.com/gorilla/websocket", "the stream"},
+		},
+	},
+	{
 		pkg: "cmd/internal/app", why: "it wires everything, so that a program can embed it",
 		ours: append([]allowance{
-			traces, recordings, wording, masking, describing, driving, {"controllers", "the loops"}, {"cmd/internal/leadership", "who acts"}, {"cmd/internal/secure", "who else may read"}, {"telemetry/metrics", "it alone chooses the exporters"},
+			traces, recordings, wording, masking, describing, driving, {"controllers", "the loops"}, {"cmd/internal/leadership", "who acts"}, {"cmd/internal/secure", "who else may read"}, {"cmd/internal/signin", "who on this machine may read"}, {"cmd/internal/standby", "the leader's syncs"}, {"telemetry/metrics", "it alone chooses the exporters"},
 			{"telemetry/history", "it alone chooses the exporters"}, {"telemetry/otlp", "it alone chooses the exporters"},
 			{"web", "the console"}, {"views", "what the console shows of the process"}, {"static", "its files"},
 		}, pureOnes...),
 		third: []allowance{
+			{"k8s.io/apiserver/pkg/authentication/serviceaccount", "whose a token is"},
 			{"k8s.io/client-go", "the cluster to run against"}, {"k8s.io/apimachinery", "the meta types"}, {"k8s.io/controller-manager", "tokens of controllers"},
 			{"k8s.io/api", "the types of the objects"}, {"k8s.io/utils/clock", "time is an argument"},
 			{"k8s.io/klog/v2", "client-go's log goes where ours goes"}, {"github.com/go-logr/logr", "client-go's log goes where ours goes"},
@@ -318,6 +338,14 @@ var rules = []rule{
 			{"k8s.io/component-helpers", "what a pod asks for in all"}, {"k8s.io/kubectl", "the parts of kubectl"}, {"k8s.io/cli-runtime", "objects of files, and how they are printed"}, {"github.com/spf13/cobra", "flags"},
 			{"k8s.io/client-go", "the cluster"}, {"k8s.io/apimachinery", "the meta types"}, {"k8s.io/api", "the types of the objects"},
 		},
+	},
+	{
+		pkg: "cmd/internal/signin", why: "who is let in is told by a token, whatever is behind the door",
+		ours: []allowance{{"views", "the page of who is not let in"}, {"web/answer", "errors as programs get them"}, {"static", "the style of that page"}},
+	},
+	{
+		pkg: "cmd/internal/installed", why: "a console in the cluster is reached by what the API server forwards",
+		ours: []allowance{wording, masking}, third: append([]allowance{{"k8s.io/streaming", "what ports are forwarded over"}}, acting...),
 	},
 	{
 		pkg: "cmd/internal/preflight", why: "who undoes changes is read from objects alone",
@@ -342,11 +370,13 @@ var rules = []rule{
 		ours: append([]allowance{
 			traces, recordings, {"cmd/internal/app", "the program itself"}, {"cmd/internal/secure", "the flags of its port for others"}, {"cmd/internal/replay", "recorded syncs decided again"},
 			{"cmd/internal/create", "objects of files"}, {"cmd/internal/rolling", "rolling updates"}, {"cmd/internal/migrate", "ReplicationControllers that become Deployments"},
+			{"cmd/internal/installed", "a console that runs in the cluster"}, {"cmd/internal/signin", "the token of the console"},
 			{"web/flow", "the loops drawn"}, {"views", "the drawing"}, {"static", "its style"}, filtered, cleaning, masking, wording,
 		}, pureOnes...),
 		third: []allowance{
 			{"github.com/spf13/cobra", "commands"}, {"github.com/spf13/pflag", "their flags"},
 			{"github.com/cli/browser", "the user's browser"},
+			{"golang.org/x/term", "whether somebody can be asked"},
 			{"k8s.io/cli-runtime", "the usual kubeconfig flags and formats"}, {"k8s.io/kubectl/pkg/cmd/util", "clients by these flags"},
 			{"k8s.io/apimachinery/pkg/api/resource", "sizes as Kubernetes writes them"},
 			{"k8s.io/apimachinery/pkg/apis/meta/v1", "durations of its configuration, and objects of which the name is printed"},

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/controllers/internal/lab"
 	"github.com/loopscope/loopscope/telemetry/changes"
@@ -164,6 +167,24 @@ func everyField(t *testing.T, was, is *field) string {
 	raw, err := json.Marshal(all)
 	lab.Check(t, err)
 	return string(raw)
+}
+
+// TestLastAppliedConfiguration is GHSA-fwr2-64vr-xv9m (Argo CD): what kubectl apply leaves in an annotation
+// holds whatever was in the manifest.
+func TestLastAppliedConfiguration(t *testing.T) {
+	const manifest = `{"spec":{"template":{"spec":{"containers":[{"env":[{"name":"PASSWORD","value":"hunter2"}]}]}}}}`
+	was, is := rollout(), rollout()
+	for _, o := range is.objects() {
+		m, err := meta.Accessor(o)
+		lab.Check(t, err)
+		m.SetAnnotations(map[string]string{corev1.LastAppliedConfigAnnotation: manifest})
+		newer(o)
+	}
+	for reply := range replies {
+		if text := observeAll(t, was, is, reply); strings.Contains(text, "hunter2") || strings.Contains(text, "PASSWORD") {
+			t.Errorf("%s: it is recorded", reply)
+		}
+	}
 }
 
 // TestFoundSecrets proves that the search would find one.

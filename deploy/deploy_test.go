@@ -365,10 +365,12 @@ func TestSecurePortRights(t *testing.T) {
 			}
 		}
 	}
-	if namespace, is := bound["Role extension-apiserver-authentication-reader"]; len(bound) != 2 || !is || namespace != "kube-system" || bound["ClusterRole system:auth-delegator"] != "" {
+	if namespace, is := bound["Role extension-apiserver-authentication-reader"]; len(bound) != 3 || !is || namespace != "kube-system" || bound["ClusterRole system:auth-delegator"] != "" {
 		t.Errorf("it binds %v", bound)
 	}
-	if _, is := bound["ClusterRole system:auth-delegator"]; !is {
-		t.Errorf("it binds %v", bound)
+	for _, role := range []string{"system:auth-delegator", "loopscope-standby"} {
+		if _, is := bound["ClusterRole "+role]; !is {
+			t.Errorf("it binds %v", bound)
+		}
 	}
 }

@@ -192,7 +192,7 @@ const receive = m => {
   offset = m.now - Date.now()
   lastUpdate = m.now
   if (m.gone) return notice('wait', 'This page is no longer available', m.gone, 'Reload', () => location.reload())
-  if (m.restarted) notice('idle', 'Loopscope restarted', 'Sync numbers start at 1 again. This page shows the new run.', 'Close', unnotice)
+  if (m.restarted) notice('idle', 'Another run is shown', 'Loopscope was restarted, or another process leads. Sync numbers are those of the run that is shown now.', 'Close', unnotice)
   if (m.missed) notice('wait', m.missed + ' traces missed', 'This page fell behind. What it shows now is right; the steps in between are not shown.', 'Close', unnotice)
   seq = m.seq
   epoch = m.epoch
@@ -257,8 +257,17 @@ const lost = () => {
   timer = setTimeout(connect, wait * 1e3)
   line = notice('wait', 'Not live', '', 'Try now', () => { tries = 0; connect() })
   broken()
+  refused(line)
 }
-const broken = () => put(line, `Last update ${new Date(lastUpdate).toISOString().slice(11, 19)}, ${span(now() - lastUpdate)} ago. Next try in ${span(Math.max(0, due - Date.now()))}.`)
+// A socket does not say that its reader is not signed in any more: an answer does.
+const refused = shown => fetch(new URL('about.json', base)).then(async r => {
+  const said = r.status === 401 && await r.json().catch(() => {})
+  if (r.status !== 401 || line !== shown || state !== 'broken') return
+  clearTimeout(timer)
+  line = null
+  notice('fail', 'Not signed in any more', said?.error?.message || 'Sign in, and reload this page.', 'Try now', () => { tries = 0; connect() })
+}, () => {})
+const broken = () => line && put(line, `Last update ${new Date(lastUpdate).toISOString().slice(11, 19)}, ${span(now() - lastUpdate)} ago. Next try in ${span(Math.max(0, due - Date.now()))}.`)
 
 const pause = () => {
   if (state === 'paused') {

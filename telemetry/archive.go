@@ -35,6 +35,8 @@ type Query struct {
 	Cause CauseKind
 	// Text is part of an error's message, in any case.
 	Text string
+	// May, where it is set, leaves out the objects for which it is false.
+	May func(Object) bool
 	// Since and Until bound when the sync started: at Since or later, before Until.
 	Since, Until time.Time
 	// Limit is how many to return at most. Search has a bound of its own; Each

@@ -228,6 +228,24 @@ func (b *Board) Loops() []string {
 	return slices.Sorted(maps.Keys(b.loops))
 }
 
+// Namespaces are those of the objects of each loop, sorted; "" is not among them.
+func (b *Board) Namespaces() map[string][]string {
+	type place struct{ loop, namespace string }
+	found, list := map[place]bool{}, map[string][]string{}
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	for o := range b.rows {
+		if at := (place{o.Loop, o.Namespace}); o.Namespace != "" && !found[at] {
+			found[at] = true
+			list[o.Loop] = append(list[o.Loop], o.Namespace)
+		}
+	}
+	for _, namespaces := range list {
+		slices.Sort(namespaces)
+	}
+	return list
+}
+
 // Len is the number of live objects of all loops.
 func (b *Board) Len() int {
 	b.mu.RLock()

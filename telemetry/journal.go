@@ -118,7 +118,9 @@ type Journal struct {
 	bytes   int64
 	shelved int64 // of bytes, what stands on a shelf
 	folded  uint64
-	loaded  bool // a recording; never changes once there are readers
+	loaded  bool   // a recording; never changes once there are readers
+	follows bool   // the record of another process; never changes either
+	took    uint64 // from it
 }
 
 // Loops are those that the journal was told of.
@@ -154,7 +156,30 @@ func (j *Journal) Record(t *Trace) {
 		return
 	}
 	defer func() { _ = recover() }()
-	j.store(t)
+	j.number(t)
+	j.tell(t)
+}
+
+// number gives the trace its number and stores it.
+func (j *Journal) number(t *Trace) {
+	steered := t.Steered(j.opts.Loops)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	t.Version, t.Epoch, t.Seq = TraceVersion, j.opts.Epoch, j.last.Load()+1
+	j.store(t, steered)
+}
+
+// store keeps a trace. That its number is the last one is said at the end, when everything
+// else can be seen. The journal is locked.
+func (j *Journal) store(t *Trace, steered []Object) {
+	j.wrote.note(t)
+	j.keep(t, steered)
+	j.board.put(t)
+	j.last.Store(t.Seq)
+}
+
+// tell wakes those who wait for what was stored.
+func (j *Journal) tell(t *Trace) {
 	if j.waiting.Load() > 0 { // A reader that begins to wait now looks once more for what was just stored.
 		select {
 		case j.nudge <- struct{}{}:
@@ -164,20 +189,6 @@ func (j *Journal) Record(t *Trace) {
 	if j.opts.Observe != nil {
 		j.opts.Observe(t)
 	}
-}
-
-// store gives the trace its number. That the number is the last one is said at
-// the end, when everything else can be seen.
-func (j *Journal) store(t *Trace) {
-	steered := t.Steered(j.opts.Loops)
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	seq := j.last.Load() + 1
-	t.Version, t.Epoch, t.Seq = TraceVersion, j.opts.Epoch, seq
-	j.wrote.note(t)
-	j.keep(t, steered)
-	j.board.put(t)
-	j.last.Store(seq)
 }
 
 // Run wakes waiting readers when there is something new, until ctx ends. Then
@@ -228,7 +239,7 @@ func (j *Journal) Next(ctx context.Context, after uint64) (batch []*Trace, misse
 		switch last := j.last.Load(); {
 		case after > last:
 			return nil, 0, ErrAhead
-		case after < last && j.loaded:
+		case after < last && (j.loaded || j.follows):
 			return j.Kept(after, maxBatch), 0, nil // Gaps are the recording's own: nobody missed them here.
 		case after < last:
 			batch, more := j.collect(after, last)
@@ -311,7 +322,15 @@ func (j *Journal) Window() (total uint64, since time.Time, folded uint64) {
 		s := &j.shelves[shelfLoaded]
 		return uint64(len(s.items) - s.gone), j.began, j.folded
 	}
-	return j.last.Load(), j.began, j.folded
+	return j.recorded(), j.began, j.folded
+}
+
+// recorded is how many traces there ever were. The journal is locked.
+func (j *Journal) recorded() uint64 {
+	if j.follows {
+		return j.took
+	}
+	return j.last.Load()
 }
 
 // SyncOf finds the sync that wrote a resourceVersion of an object: an event

@@ -116,7 +116,7 @@ func (a keptArchive) matching(ctx context.Context, q *Query) []*Trace {
 func (a keptArchive) State() ArchiveState {
 	a.j.mu.RLock()
 	defer a.j.mu.RUnlock()
-	st := ArchiveState{Written: a.j.last.Load(), Expired: a.j.folded, Bytes: a.j.bytes, MaxBytes: a.j.opts.Bytes, Oldest: a.j.began}
+	st := ArchiveState{Written: a.j.recorded(), Expired: a.j.folded, Bytes: a.j.bytes, MaxBytes: a.j.opts.Bytes, Oldest: a.j.began}
 	st.Kept = st.Written - min(st.Written, st.Expired)
 	if s := &a.j.shelves[shelfLoaded]; a.j.loaded { // Its numbers have gaps.
 		st.Kept, st.Written = uint64(len(s.items)-s.gone), 0

@@ -22,6 +22,43 @@ type Leadership struct {
 	// Error is why the Lease cannot be read or written, since ErrorSince.
 	Error      string    `json:"error,omitempty"`
 	ErrorSince time.Time `json:"errorSince,omitzero"`
+	// Following is how this process receives what the leader decides; nil while it leads
+	// itself, or knows of no leader.
+	Following *Following `json:"following,omitempty"`
+	// Missed are the newest gaps in what this process received of leaders, oldest first.
+	Missed []MissedSyncs `json:"missed,omitempty"`
+	// Epoch is the run of this process, which its own syncs are of.
+	Epoch string `json:"epoch,omitempty"`
+	// Silent is whether this process stands by and nobody was seen to renew the Lease for as long
+	// as it lasts: Leader has led, and who does now is not known.
+	Silent bool `json:"silent,omitempty"`
+}
+
+// Following is a stream of the leader's syncs, as it stands now.
+type Following struct {
+	// Leader is whose syncs they are, From the address that they come from, "" where the
+	// leader has published none.
+	Leader string `json:"leader"`
+	From   string `json:"from,omitempty"`
+	// Connected is whether they come now, Since since when they do or do not.
+	Connected bool      `json:"connected,omitempty"`
+	Since     time.Time `json:"since"`
+	// Shown is whether pages show what the leader decides. Otherwise it is what this process
+	// would do in its place.
+	Shown bool `json:"shown,omitempty"`
+	// Error is why they do not come, "" where they do.
+	Error string `json:"error,omitempty"`
+}
+
+// MissedSyncs is a gap in what was received of a leader.
+type MissedSyncs struct {
+	Leader string `json:"leader"`
+	// From is when the last sync before the gap ended, To when the first one after it did; zero
+	// where none came after it.
+	From time.Time `json:"from"`
+	To   time.Time `json:"to,omitzero"`
+	// Count is how many there were, 0 where nobody can tell whether there were any.
+	Count uint64 `json:"count,omitempty"`
 }
 
 // LeaderChange is that somebody took the Lease, or gave it back: To is then "".

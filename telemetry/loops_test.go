@@ -1,7 +1,9 @@
 package telemetry
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/loopscope/loopscope/telemetry/decision"
@@ -10,64 +12,154 @@ import (
 // TestLoops are loops as a program may know them: one whose objects control those of
 // another, one that is on its own, and one that works on objects of that one.
 var TestLoops = decision.Loops{
-	{Name: "deployment", Kind: "Deployment", Sizes: "ReplicaSet", New: func() decision.Snapshot { return new(sized) }},
+	{Name: "deployment", Kind: "Deployment", Sizes: "ReplicaSet", Predicts: testPredicts, Signs: testSigns, New: func() decision.Snapshot { return new(sized) }},
 	{Name: "replicaset", Kind: "ReplicaSet", Owner: "deployment"},
 	{Name: "replicationcontroller", Kind: "ReplicationController"},
 	{Name: "rollingupdate", Kind: "RollingUpdate", New: func() decision.Snapshot { return new(steering) }},
 }
 
+var testPredicts = []decision.Predictable{
+	{Aspect: decision.AspectSize, Of: "ReplicaSet"}, {Aspect: decision.AspectCreation, Of: "ReplicaSet"}, {Aspect: decision.AspectDeletion, Of: "ReplicaSet"}, {Aspect: decision.AspectStatus, Of: "Deployment"}, {Aspect: decision.AspectEvent, Of: "Deployment"},
+}
+
+var testSigns = map[decision.Predictable]string{{Aspect: decision.AspectSize, Of: "ReplicaSet"}: "Scaled", {Aspect: decision.AspectDeletion, Of: "ReplicaSet"}: "Deleted"}
+
 // sized is a snapshot that has objects with their versions and sizes, and decides that each is
-// of the size that is wanted of it.
+// of the size that is wanted of it, and that the status says how many pods are ready.
 type sized struct {
+	RV          string     `json:"rv"`
+	Status      int64      `json:"status"` // as it was published
+	New         string     `json:"new"`    // is created where there is none
 	ReplicaSets []sizedSet `json:"replicaSets"`
 	Departs     int        `json:"departs"`
+	Refuses     bool       `json:"refuses"`
 }
 
 type sizedSet struct {
 	Name       string `json:"name"`
 	RV         string `json:"rv"`
 	Size, Want int64
+	Ready      int64
 }
 
 func (s *sized) Begin() decision.Core { return sizedCore{s} }
 func (s *sized) Taken() time.Time     { return time.Time{} }
-func (s *sized) Departure(string) int { return s.Departs }
+func (s *sized) Departure(seen *decision.Prediction) int {
+	if from, to := seen.Sizes(); to < from {
+		return s.Departs
+	}
+	return 0
+}
+
+func (s *sized) Refused(*decision.Prediction) bool { return s.Refuses }
+
+// Alike are the ReplicaSets of one size.
+func (s *sized) Alike(kind, name string) (names []string) {
+	for _, x := range s.ReplicaSets {
+		if i := s.at(kind, name); i >= 0 && s.ReplicaSets[i].Size == x.Size {
+			names = append(names, x.Name)
+		}
+	}
+	return names
+}
+
 func (s *sized) at(kind, name string) int {
 	return slices.IndexFunc(s.ReplicaSets, func(x sizedSet) bool { return kind == "ReplicaSet" && x.Name == name })
 }
 
-func (s *sized) Rewound(kind, name string, was decision.Snapshot, size int64) decision.Snapshot {
+func (s *sized) VersionOf(kind, name string) string {
+	if kind == "Deployment" {
+		return s.RV
+	}
+	if i := s.at(kind, name); i >= 0 {
+		return s.ReplicaSets[i].RV
+	}
+	return ""
+}
+
+func (s *sized) Rewound(kind, name string, was decision.Snapshot, fields []decision.Change) decision.Snapshot {
+	earlier := *s
+	earlier.ReplicaSets = slices.Clone(s.ReplicaSets)
+	old, _ := was.(*sized)
+	if kind == "Deployment" {
+		if old != nil {
+			earlier.RV, earlier.Status, earlier.New = old.RV, old.Status, old.New
+		}
+		for _, f := range fields {
+			earlier.Status, _ = strconv.ParseInt(f.From, 10, 64)
+		}
+		return &earlier
+	}
 	i := s.at(kind, name)
 	if i < 0 {
 		return nil
 	}
-	earlier := &sized{ReplicaSets: slices.Clone(s.ReplicaSets)}
-	earlier.ReplicaSets[i].Size = size
-	return earlier
+	if old != nil {
+		earlier.ReplicaSets[i] = old.ReplicaSets[old.at(kind, name)]
+	}
+	for _, f := range fields {
+		n, _ := strconv.ParseInt(f.From, 10, 64)
+		if f.Field == "spec.replicas" {
+			earlier.ReplicaSets[i].Size = n
+		} else {
+			earlier.ReplicaSets[i].Ready = n
+		}
+	}
+	return &earlier
+}
+
+func (s *sized) AsOf(time.Time, decision.Snapshot) decision.Snapshot { return s }
+
+func (s *sized) Without(kind, name string) decision.Snapshot {
+	i := s.at(kind, name)
+	if i < 0 {
+		return nil
+	}
+	earlier := *s
+	earlier.ReplicaSets = slices.Delete(slices.Clone(s.ReplicaSets), i, i+1)
+	return &earlier
 }
 
 type sizedCore struct{ *sized }
 
 func (c sizedCore) Decide() (v decision.Verdict) {
 	v.Path = decision.Path{{Question: "RR-2"}}
+	if c.New != "" && c.at("ReplicaSet", c.New) < 0 {
+		v.Actions = append(v.Actions, decision.Action{Kind: decision.CreateReplicaSet, Question: "RR-1", Target: decision.Ref{Kind: "ReplicaSet", Name: c.New}})
+	}
 	for _, x := range c.ReplicaSets {
-		if x.Size != x.Want {
-			v.Actions = append(v.Actions, resize(x.Name, x.RV, x.Size, x.Want))
+		if x.Want < 0 {
+			v.Actions = append(v.Actions, decision.Action{Kind: decision.DeleteReplicaSet, Question: "RC-6", Target: decision.Ref{Kind: "ReplicaSet", Name: x.Name}})
+		} else if x.Size != x.Want {
+			v.Actions = append(v.Actions, decision.Action{Kind: decision.UpdateReplicaSet, Question: "RR-2", Target: decision.Ref{Kind: "ReplicaSet", Name: x.Name, RV: x.RV}, Size: &decision.Size{From: x.Size, To: x.Want}})
 		}
 	}
 	return v
 }
-func (sizedCore) Learn(decision.Round, decision.Learnt)    {}
-func (sizedCore) Settle([]decision.Round) *decision.Report { return nil }
+
+func (c sizedCore) Settle(rounds []decision.Round) *decision.Report {
+	ready, events := int64(0), []decision.Event(nil)
+	for _, r := range rounds {
+		for i, o := range r.Outcomes {
+			switch a := &r.Verdict.Actions[i]; {
+			case o.State == decision.Refused:
+				events = append(events, decision.Event{Type: "Warning", Reason: "Failed", Message: "Error: " + o.Failure.Message})
+			case a.Size != nil:
+				events = append(events, decision.Event{Type: "Normal", Reason: "Scaled", Message: fmt.Sprintf("%s to %d", a.Target.Name, a.Size.To)})
+			}
+		}
+	}
+	for _, x := range c.ReplicaSets {
+		ready += x.Ready
+	}
+	if ready == c.Status {
+		return &decision.Report{Events: events}
+	}
+	return &decision.Report{Events: events, Changes: []decision.Change{{Field: "status.readyReplicas", From: fmt.Sprint(c.Status), To: fmt.Sprint(ready)}}}
+}
+func (sizedCore) Learn(decision.Round, decision.Learnt) {}
 func (sizedCore) Tell([]decision.Round, *decision.Report, decision.Try, time.Time) decision.Telling {
 	return decision.Telling{}
-}
-
-func (s *sized) VersionOf(kind, name string) string {
-	if i := s.at(kind, name); i >= 0 {
-		return s.ReplicaSets[i].RV
-	}
-	return ""
 }
 
 // steering is a snapshot that works on ReplicationControllers.

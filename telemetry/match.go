@@ -29,7 +29,7 @@ func (q *Query) Lists(h *Hit) bool {
 // Covers reports whether the query can find a sync of that object that started then.
 func (q *Query) Covers(o Object, started time.Time) bool {
 	return same(q.Loop, o.Loop) && same(q.Namespace, o.Namespace) && same(q.Name, o.Name) && strings.Contains(o.Name, q.NamePart) &&
-		!started.Before(q.Since) && (q.Until.IsZero() || started.Before(q.Until))
+		!started.Before(q.Since) && (q.Until.IsZero() || started.Before(q.Until)) && (q.May == nil || q.May(o))
 }
 
 // same reports whether a query leaves a field open or asks for this value.

@@ -7,19 +7,21 @@ import (
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
-// Lack is what an API server lacks that cannot serve.
+// Lack is why an API server serves this process nothing.
 type Lack string
 
-// What an API server may lack.
+// What may be lacking.
 const (
-	LackAnswer Lack = ""      // it does not answer
-	LackEtcd   Lack = "etcd"  // it answers, and has lost its etcd
-	LackReady  Lack = "ready" // it answers that it is not ready
+	LackAnswer Lack = ""            // it does not answer
+	LackLogin  Lack = "credentials" // it answers, and does not know this process
+	LackEtcd   Lack = "etcd"        // it answers, and has lost its etcd
+	LackReady  Lack = "ready"       // it answers that it is not ready
 )
 
 // lackWords are a lack as it is now, as it has lasted since, and as it was.
 var lackWords = map[Lack]struct{ is, since, was string }{
 	LackAnswer: {"does not answer", "has not answered since", "did not answer"},
+	LackLogin:  {"does not accept this process's credentials", "has not accepted this process's credentials since", "did not accept this process's credentials"},
 	LackEtcd:   {"has lost its etcd", "has been without its etcd since", "was without its etcd"},
 	LackReady:  {"is not ready", "has not been ready since", "was not ready"},
 }
@@ -35,7 +37,7 @@ func (l Lack) Was() string { return lackWords[l].was }
 
 // Worse reports whether it leaves less than another one does.
 func (l Lack) Worse(than Lack) bool {
-	order := []Lack{LackAnswer, LackEtcd, LackReady}
+	order := []Lack{LackAnswer, LackLogin, LackEtcd, LackReady}
 	return slices.Index(order, l) < slices.Index(order, than)
 }
 

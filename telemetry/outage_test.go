@@ -298,12 +298,12 @@ func TestCountsOfAStory(t *testing.T) {
 }
 
 func TestLackWords(t *testing.T) {
-	for _, l := range []telemetry.Lack{telemetry.LackAnswer, telemetry.LackEtcd, telemetry.LackReady} {
+	for _, l := range []telemetry.Lack{telemetry.LackAnswer, telemetry.LackLogin, telemetry.LackEtcd, telemetry.LackReady} {
 		if l.Is() == "" || l.Was() == "" || !strings.HasSuffix(l.Since(), " since") {
 			t.Errorf("lack %q: %q, %q, %q", l, l.Is(), l.Since(), l.Was())
 		}
 	}
-	if !telemetry.LackAnswer.Worse(telemetry.LackEtcd) || !telemetry.LackEtcd.Worse(telemetry.LackReady) || telemetry.LackReady.Worse(telemetry.LackEtcd) || telemetry.LackEtcd.Worse(telemetry.LackEtcd) {
-		t.Error("no answer is worse than no etcd, and that than not being ready")
+	if !telemetry.LackAnswer.Worse(telemetry.LackLogin) || !telemetry.LackLogin.Worse(telemetry.LackEtcd) || !telemetry.LackEtcd.Worse(telemetry.LackReady) || telemetry.LackReady.Worse(telemetry.LackEtcd) || telemetry.LackEtcd.Worse(telemetry.LackEtcd) {
+		t.Error("no answer is worse than no login, that than no etcd, and that than not being ready")
 	}
 }

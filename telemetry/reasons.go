@@ -30,7 +30,7 @@ const nothing = "No action needed."
 var WorkerReasons = []decision.Reasons{
 	{Scope: "worker", Kind: "sentence", Doc: "The situation of an object of which nothing could be observed: `sentence.code` of a trace.", List: []decision.Reason{
 		because(CodeUnobserved, "The sync ended before it could decide: observing failed, or something panicked.", "It is tried again with back-off.", "The next try.", "Read the failure of the sync. A panic is a defect of this program: its trace has the snapshot that reproduces it."),
-		because(CodeUnanswered, "No API server answers, or it has lost its etcd, so the sync ended before it could decide.", "It is tried again with back-off.", "An API server serves again: then it is tried at once.", "Look at the API server and its etcd: `kubectl get --raw /readyz?verbose`."),
+		because(CodeUnanswered, "No API server answers, or it has lost its etcd or does not accept the credentials, so the sync ended before it could decide.", "It is tried again with back-off.", "An API server serves again: then it is tried at once.", "Look at the API server and its etcd: `kubectl get --raw /readyz?verbose`."),
 	}},
 	{Scope: "worker", Kind: "timer", Doc: "What the worker looks again for, beside the loop's own timers.", List: []decision.Reason{
 		because(CodeBackoff, "The sync failed and is tried again.", "Nothing happens for the object, unless an event comes first.", "The time is over.", "Read the failure of the last sync."),

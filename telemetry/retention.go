@@ -131,8 +131,11 @@ func (j *Journal) keep(t *Trace, steered []Object) {
 	k := j.hold(t, steered)
 	k.recent, k.quiet = true, true
 	slots := uint64(len(j.recent))
-	if t.Seq-j.oldest >= slots {
+	for j.oldest <= j.last.Load() && t.Seq-j.oldest >= slots {
 		j.dropRecent()
+	}
+	if t.Seq-j.oldest >= slots { // A record that is followed can leave out many.
+		j.oldest = t.Seq - slots + 1
 	}
 	j.recent[t.Seq%slots].Store(k)
 	j.shelve(k, shelfConflicted, t.conflicted())
@@ -173,6 +176,9 @@ func (j *Journal) unshelve(class int) {
 func (j *Journal) dropRecent() {
 	k := j.recent[j.oldest%uint64(len(j.recent))].Swap(nil)
 	j.oldest++
+	if k == nil { // A record that is followed has gaps.
+		return
+	}
 	k.recent = false
 	j.release(k)
 }

@@ -11,37 +11,46 @@ import (
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
-// ShadowVerdict is how a size that this process would have written compares with
-// the one that another controller wrote.
+// ShadowVerdict is how something that this process would have written compares with
+// what another controller wrote.
 type ShadowVerdict string
 
-// The verdicts. All but the first are differences, and all but the last of
-// those are explained.
+// The verdicts. The first two agree; of the others all but the last are explained, or say nothing of the
+// other controller.
 const (
 	ShadowAgrees ShadowVerdict = "agrees"
-	// ShadowTiming: the two decided on different versions of something.
-	ShadowTiming ShadowVerdict = "cache-timing"
+	// ShadowBehind: it is what the rules say of a version that a sync here was past by then.
+	// A controller decides first and writes later, one write after another.
+	ShadowBehind ShadowVerdict = "agrees-behind"
 	// ShadowOther: a third program wrote it, which says nothing of the other controller.
 	ShadowOther ShadowVerdict = "other-writer"
-	// ShadowDeparture: these rules depart from upstream's there, as the register has it.
+	// ShadowUnsigned: it is not called for, and nothing says who did it. Nobody signs a deletion, and the
+	// garbage collector releases under the name of kube-controller-manager.
+	ShadowUnsigned ShadowVerdict = "unsigned"
+	// ShadowDeparture: upstream's own rule says so of such a version, as the register of departures has it.
 	ShadowDeparture ShadowVerdict = "departure"
 	// ShadowOverdue: nobody wrote it within ShadowWithin.
 	ShadowOverdue ShadowVerdict = "overdue"
-	// ShadowUnexplained: on the same versions the other controller did something else.
+	// ShadowUnexplained: the rules say so of no version that it can have been decided on.
 	ShadowUnexplained ShadowVerdict = "unexplained"
 )
 
 // ShadowVerdicts lists every ShadowVerdict, the worst first.
-var ShadowVerdicts = []ShadowVerdict{ShadowUnexplained, ShadowOverdue, ShadowDeparture, ShadowTiming, ShadowOther, ShadowAgrees}
+var ShadowVerdicts = []ShadowVerdict{ShadowUnexplained, ShadowOverdue, ShadowDeparture, ShadowUnsigned, ShadowOther, ShadowBehind, ShadowAgrees}
+
+// Agrees reports whether both decided the same.
+func (v ShadowVerdict) Agrees() bool { return v == ShadowAgrees || v == ShadowBehind }
+
+// Tells reports whether it tells of the other controller.
+func (v ShadowVerdict) Tells() bool { return v != ShadowOther && v != ShadowUnsigned }
 
 // ShadowWithin is how long the other controller may take.
 const ShadowWithin = 5 * time.Second
 
 // ShadowSettles is how long a difference is only suspected: the caches of a
 // process come from watches of their own, and one may be behind the other. What
-// another cache shows by then, and was written before, the other controller knew;
-// and what it undoes by then as is predicted, it had written without knowing something.
-const ShadowSettles = 2 * time.Second
+// another cache shows by then, and was written before, the other controller knew.
+const ShadowSettles = 10 * time.Second
 
 // ControllerManager is the field manager of Kubernetes' own loops, as they are
 // usually run. Another one is known by writing what is predicted.
@@ -56,66 +65,68 @@ const (
 	maxDifferences = 200
 	maxPredictions = 10_000
 	maxManagers    = 64
+	// maxLooks bounds the suspects that are looked at once more in one go.
+	maxLooks = 8
 )
 
-// Shadow compares the sizes that the loops of a watching process
-// decide with those that another controller writes, and learns both from the
-// same traces: a decision from its sync, a write from the cause that it is to a
-// later one. It is a reader of the journal and holds nobody up. All methods are
-// safe for concurrent use.
+// Shadow compares what the loops of a watching process decide with what
+// another controller writes, and learns both from the same traces: a decision from its sync, a
+// write from the cause that it is to a later one. It is a reader of the journal and holds nobody
+// up. All methods are safe for concurrent use.
 type Shadow struct {
+	// Record keeps a disagreement as a sync of Comparison; nil to keep none. It is set before Run.
+	Record func(*Trace)
+	// Rehashes reports whether the other controller is of another release, which gives another hash to
+	// one and the same template: what it creates agrees whatever stands behind the last hyphen of its
+	// name. nil for no. It is set before Run, and must be safe for concurrent use.
+	Rehashes func() bool
+
 	loops decision.Loops
 
-	mu          sync.Mutex
-	predictions map[shadowTarget]*prediction
-	outdated    map[shadowTarget]*prediction // which a later sync no longer came to
-	newest      map[Object]*Trace
-	state       ShadowState
-	agreed      map[string]int // by field manager, up to knownBy
-	suspects    []suspect
-	counts      map[string]map[ShadowVerdict]uint64
+	mu       sync.Mutex
+	due      map[Object]map[string]Difference // what nobody has written yet
+	last     *lookBack
+	budget   budget
+	state    ShadowState
+	agreed   map[string]int // by field manager, up to knownBy
+	suspects []suspect
+	nobodys  []suspect                   // that nobody has signed yet
+	judged   []judged                    // of the last writes, for the events that tell of them
+	heard    []published                 // the last events
+	events   map[*Trace][]decision.Event // that the rules publish on what a sync decided on
+	counts   map[counted]map[ShadowVerdict]uint64
+	now      working
 }
 
-// shadowTarget is a ReplicaSet.
-type shadowTarget struct{ namespace, name string }
-
-// prediction is a size that this process would have written and nobody has yet.
-type prediction struct {
-	Difference
-	create bool
-}
-
-// suspect is a difference that may yet be explained.
-type suspect struct {
-	Difference
-	write sizeWrite
-	seen  time.Time
-	// before is the sync before it.
-	before *Trace
+// counted is what comparisons are counted by.
+type counted struct {
+	loop string
+	decision.Predictable
+	question string
 }
 
 // ShadowState is what has been compared. Counts are since the journal began.
 type ShadowState struct {
-	// Syncs are those of the Deployment loop, of which Silent decided no size,
-	// rightly or not: nothing can be compared there.
+	// Syncs are those of loops that predict something, of which Silent did not.
 	Syncs  uint64 `json:"syncs"`
 	Silent uint64 `json:"silent"`
-	// Together counts writes of the other controller that came into the caches
-	// together with what they follow from, so that nothing could be decided before, and
-	// that could not be decided afterwards either.
+	// Together counts writes that could not be compared, as nothing can be decided again that
+	// was known before them.
 	Together uint64 `json:"together"`
-	// Withdrawn counts decisions that a later sync did not come to any more, and that
-	// the other controller has not written either.
-	Withdrawn uint64 `json:"withdrawn"`
-	// Missed counts syncs that went by unseen.
+	// Missed counts syncs that went by unseen, and LeftOut writes and events that agree with no sync here
+	// and were not looked at any further: comparing may take a fifth of a processor, and no more.
 	Missed    uint64           `json:"missed"`
+	LeftOut   uint64           `json:"leftOut"`
+	Events    ShadowEvents     `json:"events"`
 	Questions []ShadowQuestion `json:"questions"`
 	// Differences are the newest first.
 	Differences []Difference `json:"differences"`
 }
 
-// ShadowQuestion is how decisions compare that follow from one question.
+// ShadowQuestion is how decisions of one aspect compare that follow from one question.
 type ShadowQuestion struct {
+	Loop string `json:"loop"`
+	decision.Predictable
 	Question string                   `json:"question"`
 	Counts   map[ShadowVerdict]uint64 `json:"counts"`
 }
@@ -128,32 +139,34 @@ func (s *ShadowState) Count(v ShadowVerdict) (n uint64) {
 	return n
 }
 
-// Difference is a decision that did not come out as it was predicted.
+// Difference is a write that is not what was predicted.
 type Difference struct {
-	Verdict  ShadowVerdict `json:"verdict"`
-	At       time.Time     `json:"at"` // of the decision
-	Object   Object        `json:"object"`
-	Target   string        `json:"target"` // the ReplicaSet
-	Question string        `json:"question"`
-	// Predicted and Observed are changes of a size, or the name of what is created.
+	Verdict ShadowVerdict `json:"verdict"`
+	At      time.Time     `json:"at"` // of the decision, or where there was none of the sync that saw the write
+	Object  Object        `json:"object"`
+	decision.Predictable
+	Target   string `json:"target,omitempty"` // what was written, or would have been
+	Question string `json:"question"`
+	// Predicted and Observed are changes, or the name of what is created or deleted.
 	Predicted string `json:"predicted"`
 	Observed  string `json:"observed,omitempty"`
-	Manager   string `json:"manager,omitempty"`
+	// Manager is the field manager, or who published an event about it.
+	Manager string `json:"manager,omitempty"`
 	// Departure is the number of the departure that explains it, in the register.
 	Departure int `json:"departure,omitempty"`
-	// DecidedOn is the version of the ReplicaSet that was decided on, and WrittenOn
-	// the one before the observed write.
-	DecidedOn string `json:"decidedOn,omitempty"`
+	// WrittenOn is the version of the target before the observed write.
 	WrittenOn string `json:"writtenOn,omitempty"`
-	// Sync decided, and SeenIn is the sync that the observed write woke.
+	// Sync decided, 0 where nothing was due, and SeenIn is the sync that the observed write woke.
 	Epoch  string `json:"epoch"`
-	Sync   uint64 `json:"sync"`
+	Sync   uint64 `json:"sync,omitempty"`
 	SeenIn uint64 `json:"seenIn,omitempty"`
+	// Trace is the sync of Comparison that this is, in the same run; 0 for none.
+	Trace uint64 `json:"trace,omitempty"`
 }
 
 // NewShadow returns one that has compared nothing yet.
 func NewShadow(loops decision.Loops) *Shadow {
-	return &Shadow{loops: loops, predictions: map[shadowTarget]*prediction{}, outdated: map[shadowTarget]*prediction{}, newest: map[Object]*Trace{}, agreed: map[string]int{}, counts: map[string]map[ShadowVerdict]uint64{}}
+	return &Shadow{loops: loops, due: map[Object]map[string]Difference{}, last: newLookBack(), budget: newBudget(time.Now), agreed: map[string]int{}, counts: map[counted]map[ShadowVerdict]uint64{}, events: map[*Trace][]decision.Event{}}
 }
 
 // Run compares until ctx ends. It is called once.
@@ -164,14 +177,17 @@ func (s *Shadow) Run(ctx context.Context, j *Journal) { j.follow(ctx, 0, s.Add) 
 func (s *Shadow) State(now time.Time) ShadowState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.confirm(now)
+	s.begin()
+	s.conclusive(now)
 	state := s.state
 	state.Differences = slices.Clone(s.state.Differences)
-	overdue := map[string]uint64{}
-	for _, p := range s.predictions {
-		if now.Sub(p.At) > ShadowWithin {
-			state.Differences = append(state.Differences, p.Difference)
-			overdue[p.Question]++
+	overdue := map[counted]uint64{}
+	for _, waits := range s.due {
+		for _, d := range waits {
+			if now.Sub(d.At) > ShadowWithin {
+				state.Differences = append(state.Differences, d)
+				overdue[d.counted()]++
+			}
 		}
 	}
 	slices.SortStableFunc(state.Differences, func(a, b Difference) int {
@@ -181,26 +197,30 @@ func (s *Shadow) State(now time.Time) ShadowState {
 	return state
 }
 
-func (s *Shadow) questions(overdue map[string]uint64) []ShadowQuestion {
+func (d *Difference) counted() counted { return counted{d.Object.Loop, d.Predictable, d.Question} }
+
+func (s *Shadow) questions(overdue map[counted]uint64) []ShadowQuestion {
 	list := make([]ShadowQuestion, 0, len(s.counts))
-	add := func(question string) {
-		q := ShadowQuestion{Question: question, Counts: map[ShadowVerdict]uint64{}}
-		for v, n := range s.counts[question] {
+	add := func(of counted) {
+		q := ShadowQuestion{of.loop, of.Predictable, of.question, map[ShadowVerdict]uint64{}}
+		for v, n := range s.counts[of] {
 			q.Counts[v] = n
 		}
-		if n := overdue[question]; n > 0 {
+		if n := overdue[of]; n > 0 {
 			q.Counts[ShadowOverdue] = n
 		}
 		list = append(list, q)
 	}
-	for question := range s.counts {
-		add(question)
+	for of := range s.counts {
+		add(of)
 	}
-	for question := range overdue {
-		if s.counts[question] == nil {
-			add(question)
+	for of := range overdue {
+		if s.counts[of] == nil {
+			add(of)
 		}
 	}
-	slices.SortFunc(list, func(a, b ShadowQuestion) int { return strings.Compare(a.Question, b.Question) })
+	slices.SortFunc(list, func(a, b ShadowQuestion) int {
+		return cmp.Or(strings.Compare(a.Loop, b.Loop), strings.Compare(string(a.Aspect), string(b.Aspect)), strings.Compare(a.Of, b.Of), strings.Compare(a.Question, b.Question))
+	})
 	return list
 }

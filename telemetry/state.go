@@ -11,6 +11,7 @@ const (
 	KeyReady      KeyPhase = "ready"      // for a worker
 	KeyProcessing KeyPhase = "processing" // a worker has it
 	KeyDirty      KeyPhase = "dirty"      // a worker has it, and queued again
+	KeyUnknown    KeyPhase = "unknown"    // only the process knows that has the queue
 )
 
 // KeyState is one key of a queue as it stands now.
@@ -89,7 +90,8 @@ type ExpectationState struct {
 type CacheState struct {
 	Resource string `json:"resource"`
 	Synced   bool   `json:"synced"`
-	Objects  int    `json:"objects"`
+	// Objects is how many it holds; nil where it was not counted, or the reader may not know.
+	Objects *int `json:"objects,omitempty"`
 	// Error is why it cannot be filled, or is no longer kept up to date; "" for nothing.
 	Error string `json:"error,omitempty"`
 	// Unserved is set where the API server knows no such resource.
@@ -108,6 +110,14 @@ const (
 	ModeSkipped = "skipped" // the API server does not serve what it works on
 )
 
+// Off is why a loop does not run that could. The zero value is one that the list of controllers leaves out.
+type Off struct {
+	// Gate is a feature that it needs and that is not on; "" where that is not why.
+	Gate string `json:"gate,omitempty"`
+	// ByDefault is set where it only runs if somebody names it.
+	ByDefault bool `json:"byDefault,omitempty"`
+}
+
 // LoopState is one control loop as it stands now.
 type LoopState struct {
 	Name    string `json:"name"`
@@ -119,6 +129,8 @@ type LoopState struct {
 	Echoes       []EchoState        `json:"echoes,omitempty"`
 	Expectations []ExpectationState `json:"expectations,omitempty"`
 	Caches       []CacheState       `json:"caches,omitempty"`
+	// Off is why its mode is that; nil in any other mode.
+	Off *Off `json:"off,omitempty"`
 }
 
 // ServerState is what is known of the API server.
@@ -128,6 +140,8 @@ type ServerState struct {
 	Since time.Time `json:"since"`
 	Lack  Lack      `json:"lack,omitempty"`
 	Error string    `json:"error,omitempty"`
+	// Release is what it runs.
+	Release Release `json:"release,omitzero"`
 	// Over are the newest outages that are over, oldest first.
 	Over []Outage `json:"over,omitempty"`
 }

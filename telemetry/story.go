@@ -47,6 +47,8 @@ type StoryCounts struct {
 	Unanswered int `json:"unanswered,omitempty"`
 	Outages    int `json:"outages,omitempty"`
 	Leaders    int `json:"leaders,omitempty"`
+	// Missed counts gaps in what was received of leaders.
+	Missed int `json:"missed,omitempty"`
 	// Folded are causes that were counted and not kept.
 	Folded int `json:"folded,omitempty"`
 }
@@ -61,6 +63,7 @@ const (
 	BeatSync   BeatKind = "sync"
 	BeatOutage BeatKind = "outage" // no API server could serve
 	BeatLeader BeatKind = "leader" // another process leads
+	BeatMissed BeatKind = "missed" // syncs of a leader were not received
 )
 
 // Beat is one thing that happened.
@@ -75,6 +78,8 @@ type Beat struct {
 	Outage *StoryOutage `json:"outage,omitempty"`
 	// Leader is set of a change of leader.
 	Leader *StoryLeader `json:"leader,omitempty"`
+	// Missed is set of a gap in what was received of a leader.
+	Missed *MissedSyncs `json:"missed,omitempty"`
 	// By is the kind of the loop that made a change, where it is one of this program that
 	// works on another object. Sync is the sync in which it did.
 	By string `json:"by,omitempty"`
@@ -122,7 +127,7 @@ func (e *Excerpt) Story(t *Trace) (*Story, bool) {
 	}
 	s.Sentence, s.Text = newest.Sentence, newest.Sentence.At(newest.Ended)
 	family := e.within(kin, syncs, part, s.Began)
-	s.Beats = slices.Concat(e.outageBeats(s, family), e.leaderBeats(s, family), e.beats(kin, family, newest, part.settled, s.Began))
+	s.Beats = slices.Concat(e.outageBeats(s, family), e.leaderBeats(s, family), e.missedBeats(s), e.beats(kin, family, newest, part.settled, s.Began))
 	slices.SortStableFunc(s.Beats, func(a, b Beat) int { return cmp.Or(a.At.Compare(b.At), rank(a.Kind)-rank(b.Kind)) })
 	s.Beats = slices.DeleteFunc(s.Beats, func(b Beat) bool { return b.At.Before(s.Began) }) // Events that a first sync took late.
 	s.count(e)
@@ -292,7 +297,7 @@ func repeats(before, t *Trace) bool {
 // kept, where the clock does not.
 func rank(k BeatKind) int {
 	switch k {
-	case BeatOutage, BeatLeader:
+	case BeatOutage, BeatLeader, BeatMissed:
 		return 0
 	case BeatSync:
 		return 2

@@ -15,6 +15,8 @@ func (s *Story) count(e *Excerpt) {
 			s.Counts.Outages++
 		case BeatLeader:
 			s.Counts.Leaders++
+		case BeatMissed:
+			s.Counts.Missed++
 		default:
 			s.Counts.Syncs++
 			s.Counts.Folded += e.byID[syncID{b.Sync.Epoch, b.Sync.Seq}].Folded

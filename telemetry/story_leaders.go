@@ -44,7 +44,19 @@ func (e *Excerpt) leaderBeats(s *Story, syncs []*Trace) []Beat {
 			continue
 		}
 		told = at
-		add(StoryLeader{LeaderChange{At: at}, true})
+		add(StoryLeader{LeaderChange{At: at}, e.leadership.Epoch == "" || t.Epoch == e.leadership.Epoch})
+	}
+	return list
+}
+
+// missedBeats are the gaps in what was received of leaders while the story ran, each where it begins.
+func (e *Excerpt) missedBeats(s *Story) []Beat {
+	var list []Beat
+	for _, m := range e.leadership.Missed {
+		if m.From.Before(s.Began) || !s.Settled.IsZero() && m.From.After(s.Settled) {
+			continue
+		}
+		list = append(list, Beat{Kind: BeatMissed, At: m.From, Object: "Lease", Missed: &m})
 	}
 	return list
 }
@@ -62,7 +74,7 @@ func (t *Trace) leadSince() time.Time {
 // knows reports whether a change of leader is known by which syncs were woken at that time.
 func (e *Excerpt) knows(at time.Time) bool {
 	for _, c := range e.leadership.Changes {
-		if late := at.Sub(c.At); c.To == e.leadership.Identity && late > -sameChange && late < sameChange {
+		if late := at.Sub(c.At); c.To != "" && late > -sameChange && late < sameChange {
 			return true
 		}
 	}
@@ -73,6 +85,8 @@ func (e *Excerpt) knows(at time.Time) bool {
 func (c *StoryLeader) tell() decision.Words {
 	var w decision.Words
 	switch {
+	case c.To == "" && c.From == "" && !c.Ours:
+		return w.Say("Another process became the leader")
 	case c.To == "" && !c.Ours:
 		return w.Name(c.From).Say(" gave the Lease back: nobody leads")
 	case c.Ours:
@@ -89,4 +103,26 @@ func (c *StoryLeader) tell() decision.Words {
 		return w.Say("; nobody led for ").Quote(prose.Span(gap))
 	}
 	return w
+}
+
+// Tell says what may be missing of a leader's syncs, and from when to when, as a sentence begins.
+func (m *MissedSyncs) Tell() decision.Words {
+	w := m.Lead()
+	w[0].Text = prose.Upper(w[0].Text)
+	return w
+}
+
+// Lead is Tell within a sentence.
+func (m *MissedSyncs) Lead() (w decision.Words) {
+	switch {
+	case m.Count == 0 && m.To.IsZero():
+		return w.Say("syncs of ").Name(m.Leader).Say(" after ").Clock(m.From).Say(" may be missing")
+	case m.Count == 0:
+		return w.Say("syncs of ").Name(m.Leader).Say(" between ").Clock(m.From).Say(" and ").Clock(m.To).Say(" may be missing")
+	}
+	verb := " were not received"
+	if m.Count == 1 {
+		verb = " was not received"
+	}
+	return w.Say(prose.Count(m.Count, "sync") + " of ").Name(m.Leader).Say(" between ").Clock(m.From).Say(" and ").Clock(m.To).Say(verb)
 }

@@ -25,6 +25,8 @@ func (b *Beat) Tell() decision.Words {
 		return b.Outage.tell()
 	case BeatLeader:
 		return b.Leader.tell()
+	case BeatMissed:
+		return b.Missed.Tell()
 	default:
 		return b.synced()
 	}

@@ -107,6 +107,9 @@ type Trace struct {
 
 	// Snapshot is what was decided on.
 	Snapshot Snapshot `json:"snapshot,omitzero"`
+	// Standby is set where another process led: this is what would have been done in its
+	// place, and nothing of it was written.
+	Standby bool `json:"standby,omitempty"`
 }
 
 // Phases is how long each verb took. Act and publish are API time.

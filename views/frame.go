@@ -35,6 +35,8 @@ type Assets struct{ Style, Script, Theme, Icon string }
 type Window struct {
 	Syncs uint64    `json:"syncs"`
 	Since time.Time `json:"since"`
+	// InAll is set where these are not only the syncs that the reader may see.
+	InAll bool `json:"inAll,omitempty"`
 }
 
 // Live is what the script needs to keep the page up to date. A page without
@@ -89,4 +91,12 @@ type Problem struct {
 	Lines   []Text `json:"lines,omitempty"`
 	Try     string `json:"try,omitempty"`
 	Links   []Link `json:"links,omitempty"`
+}
+
+// all says that the syncs are those of all objects.
+func (w Window) all() string {
+	if w.InAll {
+		return " in all"
+	}
+	return ""
 }

@@ -285,6 +285,7 @@ type Cause struct {
 
 // Wrote is what a sync wrote.
 type Wrote struct {
+	Title  string  `json:"title"`
 	Note   string  `json:"note"`
 	Writes []Write `json:"writes"`
 	// Last is the newest write before this sync, where this one wrote nothing.

@@ -14,6 +14,8 @@ type Queues struct {
 	KeysNote string     `json:"-"`
 	Unseen   []Unseen   `json:"notSeenYet"`
 	Caches   []Cache    `json:"caches"`
+	// Partly is set where there may be keys and waits that the reader may not see.
+	Partly bool `json:"partly,omitempty"`
 }
 
 // Queue is one work queue.
@@ -68,7 +70,7 @@ type Unseen struct {
 type Cache struct {
 	Loop    string `json:"loop"`
 	Kind    string `json:"kind"`
-	Objects int    `json:"objects"`
+	Objects *int   `json:"objects,omitempty"`
 	RV      string `json:"rv,omitempty"`
 	// Handled is the version of the newest event that the loop has handled, and
 	// Event how long ago it did.

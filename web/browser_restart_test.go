@@ -43,7 +43,7 @@ func TestBrowserRestart(t *testing.T) {
 	back := &httptest.Server{Listener: listener, Config: HTTPServer(second.server(func(o *Options) { o.Now = time.Now }).Handler(), nil)}
 	back.Start()
 	t.Cleanup(back.Close)
-	until(t, ctx, `document.querySelector('#told').innerText.includes('Loopscope restarted') && !document.querySelector('#told').hidden`)
+	until(t, ctx, `document.querySelector('#told').innerText.includes('Another run is shown') && !document.querySelector('#told').hidden`)
 	until(t, ctx, stepIs(x.Seq))
 	do(t, ctx, chromedp.Click(chromedp.CSS("#told button")))
 	until(t, ctx, `document.querySelector('#told').hidden`)

@@ -6,6 +6,8 @@ import (
 	"sort"
 	"time"
 
+	"github.com/go-chi/chi/v5"
+
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
@@ -35,12 +37,15 @@ type debugList struct {
 }
 
 type debugEntry struct {
-	Name    string `json:"name"`
-	Href    string `json:"href"`
-	Mode    string `json:"mode"`
-	Running bool   `json:"running"`
-	Keys    int    `json:"keys"`
-	Objects int    `json:"objects"`
+	Name       string `json:"name"`
+	Controller string `json:"controller"` // what the loop is called as a controller
+	Href       string `json:"href"`
+	Mode       string `json:"mode"`
+	Running    bool   `json:"running"`
+	Keys       *int   `json:"keys,omitempty"` // not known of another process
+	Objects    int    `json:"objects"`
+	// Off is why it does not run; nil where it does.
+	Off *telemetry.Off `json:"off,omitempty"`
 }
 
 // debug lists what is served for programs, and for whoever looks for a defect.
@@ -58,13 +63,23 @@ func (s *Server) debug(q *page.Query) (*page.Page, error) {
 // debugIndex lists the loops, as /debug/controllers of kube-controller-manager does.
 func (s *Server) debugIndex(q *page.Query) (*page.Page, error) {
 	d := debugList{Epoch: s.src.Journal.Epoch(), Last: s.src.Journal.Last(), Leadership: s.src.Opts.Leadership()}
-	v := views.Debug{Headline: "Debug endpoints of the loops", Then: "Queue and key states and the newest verdicts, as JSON."}
+	v := views.Debug{Headline: "Debug endpoints of the loops", Then: "Queue and key states and the newest verdicts" + s.src.SeenOf() + ", as JSON."}
 	for _, l := range s.src.Opts.Loops() {
-		e := debugEntry{Name: l.Name, Href: "/debug/controllers/" + l.Name, Mode: l.Mode, Running: l.Running, Keys: len(l.Queue.Keys),
+		e := debugEntry{Name: l.Name, Controller: s.src.ControllerOf(l.Name), Off: l.Off, Href: "/debug/controllers/" + l.Name, Mode: l.Mode, Running: l.Running,
 			Objects: len(s.src.Journal.Board().List(l.Name))}
+		keys := "keys not known here"
+		if !s.src.Opts.Elsewhere {
+			n := len(l.Queue.Keys)
+			e.Keys, keys = &n, prose.Count(n, "key")
+		}
 		d.Loops = append(d.Loops, e)
-		v.Lines = append(v.Lines, views.Line{Label: l.Name, Text: views.Text{}.Link(e.Href, e.Href).
-			Plain(" " + prose.Count(e.Keys, "key") + ", " + prose.Count(e.Objects, "object"))})
+		text := views.Text{}.Link(e.Href, e.Href).Plain(" ")
+		if l.Mode == telemetry.ModeOff {
+			text = text.Plain("does not run here: ").Join(s.src.Off(&l))
+		} else {
+			text = text.Plain(keys + ", " + prose.Count(e.Objects, "object"))
+		}
+		v.Lines = append(v.Lines, views.Line{Label: l.Name, Text: text})
 	}
 	p := &page.Page{Status: http.StatusOK, Frame: s.pages.Frame(q, "Debug"), Body: views.DebugBody(v), Data: d}
 	p.Frame.Crumbs, p.Frame.Keys = []views.Link{{Text: "debug", Href: "/debug"}, {Text: "controllers"}}, page.CommonKeys
@@ -87,6 +102,17 @@ func (s *Server) debugLoop(q *page.Query) (*page.Page, error) {
 		State    telemetry.LoopState `json:"state"`
 		Verdicts []verdictLine       `json:"verdicts"`
 	}{*state, verdicts}}, nil
+}
+
+// debugGraph is what a loop decides, for Graphviz: under kube-controller-manager's one address of
+// that kind a controller draws itself, too.
+func (s *Server) debugGraph(w http.ResponseWriter, r *http.Request) {
+	state, err := s.loop(s.called(chi.URLParam(r, "loop")))
+	if err != nil {
+		s.pages.Serve(func(*page.Query) (*page.Page, error) { return nil, err })(w, r)
+		return
+	}
+	answer.New(r, http.StatusOK, "text/vnd.graphviz; charset=utf-8", []byte(s.src.Catalogue(state.Name).Graph().DOT())).Send(w, r)
 }
 
 // debugObject is the key and the kept syncs of one object, the newest in full.
@@ -138,7 +164,7 @@ func (s *Server) loop(name string) (*telemetry.LoopState, error) {
 		if loops[i].Name == name {
 			return &loops[i], nil
 		}
-		names = append(names, loops[i].Name)
+		names = append(names, s.src.ControllerOf(loops[i].Name))
 	}
 	sort.Strings(names)
 	e := answer.NewProblem(http.StatusNotFound, "unknown-loop", "There is no loop of that name here.", views.Say("Asked for ").Code(prose.Clip(name, 60)).Plain("."))

@@ -16,6 +16,7 @@
 //	subject                      what a page is about: an object, its syncs, the cursor
 //	page                         how pages are made and served, whatever they show
 //	source  slots                what is known now, and who may draw
+//	sight                        what of it a viewer may see
 //	answer                       what is sent, and problems
 //	timeline  plan  filter  flow
 //	                             what is worked out, whoever shows it
@@ -27,4 +28,8 @@
 // templ component; the builders are the only code that knows both. The same builder
 // serves the page, its JSON twin and the live stream. Whatever costs more than a
 // look-up is made in a slot (package slots), so that syncs come first.
+//
+// Where a viewer may not see everything, there is a console for that viewer alone
+// (viewers.go): the same rooms over a record that holds nothing else (package sight),
+// so that no page has to ask, and no cache is anybody else's.
 package web

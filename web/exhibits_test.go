@@ -16,6 +16,7 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/sight"
 	"github.com/loopscope/loopscope/web/source"
 	"github.com/loopscope/loopscope/web/words"
 )
@@ -157,12 +158,19 @@ func (x *exhibition) states(t testing.TB, w *world) {
 		x.list = append(x.list, exhibit{id: "undeclared-" + words.Digits(i), group: "States", title: "Of a loop that nobody declared: " + path, path: path, server: foreign.server(nil)})
 	}
 	calm, kept := many.server(nil), short.server(nil)
+	seen := x.main.shared.console(sight.NewScope(&somebody{name: "ann", may: func(_ Resource, namespace string) bool { return namespace == "shop" }}, testLoops))
+	hidden := x.main.shared.console(sight.NewScope(sight.Nobody, testLoops))
 	web := "/deployments/shop/web"
 	list := []exhibit{
 		{id: "first-run", title: "First run", path: "/deployments", server: empty},
 		{id: "first-run-queues", title: "Queues, before anything ran", path: "/queues", server: empty},
 		{id: "first-run-history", title: "History, before anything ran", path: "/history", server: empty},
 		{id: "first-run-decisions", title: "Decisions, before anything was asked", path: "/decisions/deployment", server: empty},
+		{id: "seen", title: "Deployments of one who sees a namespace", path: "/deployments", server: seen},
+		{id: "seen-queues", title: "Queues of one who sees a namespace", path: "/queues", server: seen},
+		{id: "seen-about", title: "About, to one who sees a namespace", path: "/about", server: seen},
+		{id: "unseen", title: "Deployments of one who sees none", path: "/deployments", server: hidden},
+		{id: "unseen-object", title: "A Deployment that may not be seen", path: web, server: hidden, status: http.StatusNotFound},
 		{id: "empty", title: "Watching, and nothing in that namespace", path: "/deployments?q=ns:demo", server: watching},
 		{id: "no-match", title: "No match", path: "/deployments?q=is:failed+ns:shop", server: x.main},
 		{id: "no-match-history", title: "No match in the history", path: "/history?q=ns:nowhere", server: x.main},

@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	// maxExports is how many exports run at once.
-	maxExports = 2
+	// maxExports is how many exports run at once, exportsOfOne how many of one viewer.
+	maxExports, exportsOfOne = 2, 1
 	// exportLimit is how many syncs an export has unless it asks for another
 	// number, mostExported the highest number it may ask for.
 	exportLimit, mostExported = 100_000, 1_000_000
@@ -80,23 +80,40 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request) {
 		s.pages.Fail(w, r, true, err)
 		return
 	}
-	select {
-	case s.exports <- struct{}{}:
-		defer func() { <-s.exports }()
-	default:
+	leave, err := s.exports.Take(r.Context())
+	if err != nil {
 		w.Header().Set("Retry-After", "10")
-		s.pages.Fail(w, r, true, answer.NewProblem(http.StatusServiceUnavailable, "too-many-exports", "Other exports are running.",
-			views.Sayf("At most %d run at once. Try again in a moment.", maxExports)))
+		s.pages.Fail(w, r, true, tooManyExports(err))
 		return
 	}
-	s.exportHeaders(w.Header())
+	defer leave()
 	if r.Method == http.MethodHead {
+		s.exportHeaders(w.Header())
 		return
 	}
-	if err := s.sendExport(r.Context(), w, q); err != nil {
+	x := &sending{begin: func() (*tracefile.Writer, error) {
+		s.exportHeaders(w.Header())
+		return tracefile.NewWriter(pacedWriter{w, s.src.Opts.WriteTimeout}, tracefile.Header{Cluster: s.src.Opts.Cluster, Program: s.src.Opts.Version, Exported: s.src.Opts.Now(), Loops: s.src.Loops})
+	}}
+	switch err := s.sendExport(r.Context(), x, q); {
+	case err != nil && x.to == nil:
+		s.pages.Fail(w, r, true, answer.NewProblem(http.StatusServiceUnavailable, "no-archive", "The kept syncs cannot be read right now.", views.Text{}.Code(prose.Clip(err.Error(), 300))).RetryIn(5*time.Second))
+	case err != nil:
 		s.src.Opts.Logger.Warn("Export ended early", "err", err)
 		panic(http.ErrAbortHandler) // What was sent must not look complete.
+	default:
+		w.Header().Set(trailerCount, strconv.Itoa(x.to.Count()))
+		w.Header().Set(trailerMore, strconv.FormatBool(x.more))
 	}
+}
+
+// tooManyExports says why another one has to wait.
+func tooManyExports(err error) *answer.Problem {
+	if errors.Is(err, slots.ErrShare) {
+		return answer.NewProblem(http.StatusTooManyRequests, "too-many-of-one", "Another export of yours is running.", views.Say("Try again when it has ended."))
+	}
+	return answer.NewProblem(http.StatusServiceUnavailable, "too-many-exports", "Other exports are running.",
+		views.Sayf("At most %d run at once. Try again in a moment.", maxExports))
 }
 
 func (s *Server) exportHeaders(h http.Header) {
@@ -120,46 +137,54 @@ func (o pacedWriter) Write(p []byte) (int, error) {
 
 // sending is one export under way.
 type sending struct {
-	to    *tracefile.Writer
+	begin func() (*tracefile.Writer, error)
+	to    *tracefile.Writer // nil before it has begun
 	limit int
 	more  bool
 	began time.Time
 	batch time.Time // when the one under way began
 }
 
+// writer is where it goes: it begins with what there is to send, so that what fails before can still be said.
+func (x *sending) writer() (_ *tracefile.Writer, err error) {
+	if x.to == nil {
+		x.to, err = x.begin()
+	}
+	return x.to, err
+}
+
 // errEnough ends an export that has as many syncs as it may.
 var errEnough = errors.New("enough")
 
-func (s *Server) sendExport(ctx context.Context, w http.ResponseWriter, q telemetry.Query) error {
-	to, err := tracefile.NewWriter(pacedWriter{w, s.src.Opts.WriteTimeout}, tracefile.Header{Cluster: s.src.Opts.Cluster, Program: s.src.Opts.Version, Exported: s.src.Opts.Now(), Loops: s.src.Loops})
-	if err != nil {
-		return err
-	}
-	x := &sending{to: to, limit: q.Limit, began: time.Now(), batch: time.Now()}
+func (s *Server) sendExport(ctx context.Context, x *sending, q telemetry.Query) error {
+	x.limit, x.began, x.batch = q.Limit, time.Now(), time.Now()
 	q.Limit = 0 // One more than the limit tells that there are more.
-	err = s.src.Opts.Archive.Each(ctx, q, func(t *telemetry.Trace) error { return s.sendOne(ctx, x, t) })
+	err := s.src.Opts.Archive.Each(ctx, q, func(t *telemetry.Trace) error { return s.sendOne(ctx, x, t) })
 	if err != nil && !errors.Is(err, errEnough) {
 		return err
 	}
-	if err := to.Close(); err != nil {
+	to, err := x.writer()
+	if err != nil {
 		return err
 	}
-	w.Header().Set(trailerCount, strconv.Itoa(to.Count()))
-	w.Header().Set(trailerMore, strconv.FormatBool(x.more))
-	return nil
+	return to.Close()
 }
 
 // sendOne writes a sync, and rests where that went too fast.
 func (s *Server) sendOne(ctx context.Context, x *sending, t *telemetry.Trace) error {
-	if x.more = x.to.Count() == x.limit; x.more {
+	to, err := x.writer()
+	if err != nil {
+		return err
+	}
+	if x.more = to.Count() == x.limit; x.more {
 		return errEnough
 	}
-	err := x.to.Write(t)
+	err = to.Write(t)
 	if errors.Is(err, tracefile.ErrTooLarge) {
 		s.src.Opts.Logger.Warn("A sync is left out of an export", "err", err)
 		return nil
 	}
-	if n := x.to.Count(); err == nil && n%exportBatch == 0 {
+	if n := to.Count(); err == nil && n%exportBatch == 0 {
 		paced := time.Until(x.began.Add(time.Duration(n) * time.Second / exportRate))
 		err = slots.Pause(ctx, max(paced, exportRest*s.pages.Slots.Rest(time.Since(x.batch))))
 		x.batch = time.Now()

@@ -107,13 +107,17 @@ func TestExportRefuses(t *testing.T) {
 	if res, _ := get(t, h.URL, "/export.jsonl?name="+strings.Repeat("x", 2000)); res.StatusCode != http.StatusRequestURITooLong {
 		t.Errorf("a long query: %s", res.Status)
 	}
+	var leave func()
 	for range maxExports {
-		s.exports <- struct{}{}
+		var err error
+		if leave, err = s.exports.Take(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if res, body := get(t, h.URL, "/export.jsonl"); res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") == "" || !strings.Contains(body, "too-many-exports") {
 		t.Errorf("one too many: %s %s", res.Status, body)
 	}
-	<-s.exports
+	leave()
 	res, err := http.Head(h.URL + "/export.jsonl")
 	if err != nil {
 		t.Fatal(err)
@@ -121,6 +125,22 @@ func TestExportRefuses(t *testing.T) {
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK || res.Header.Get("Content-Disposition") == "" {
 		t.Errorf("HEAD: %s %v", res.Status, res.Header)
+	}
+}
+
+// shut is an archive that cannot be read.
+type shut struct{ telemetry.Archive }
+
+func (shut) Each(context.Context, telemetry.Query, func(*telemetry.Trace) error) error {
+	return errors.New("history: the file is not open yet")
+}
+
+// An export that cannot begin says why.
+func TestExportOfNothingReadable(t *testing.T) {
+	_, h := newWorld(t, storyNow).serve(func(o *Options) { o.Archive = shut{} })
+	res, body := get(t, h.URL, "/export.jsonl")
+	if res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Content-Disposition") != "" || res.Header.Get("Retry-After") == "" || !strings.Contains(body, "the file is not open yet") {
+		t.Errorf("%s, %v: %s", res.Status, res.Header, body)
 	}
 }
 
@@ -192,13 +212,7 @@ func TestExportIsNotReadByTheClient(t *testing.T) {
 	case <-time.After(30 * time.Second):
 		t.Fatal("the export still writes")
 	}
-	for range maxExports { // All places are free again, soon.
-		select {
-		case s.exports <- struct{}{}:
-		case <-time.After(10 * time.Second):
-			t.Fatal("its place is taken forever")
-		}
-	}
+	eventually(t, "its place is free again", func() bool { return s.exports.Used() == 0 })
 }
 
 // The console on a recording has the same pages, says that it is one, and keeps

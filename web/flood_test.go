@@ -233,7 +233,7 @@ func TestSeatsEndWithTheirSockets(t *testing.T) {
 func TestRequestsEndWithTheirReaders(t *testing.T) {
 	w := planWorld(t)
 	s, h := w.serve(nil)
-	s.plans.Within = time.Hour // Nothing but the reader's leaving ends it soon.
+	s.whatIfs.Within = time.Hour // Nothing but the reader's leaving ends it soon.
 	ctx, leave := context.WithCancel(t.Context())
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, h.URL+"/deployments/shop/web/what-if?replicas=3900", nil)
 	if err != nil {
@@ -247,10 +247,10 @@ func TestRequestsEndWithTheirReaders(t *testing.T) {
 		}
 		done <- err
 	}()
-	eventually(t, "the plan is being made", s.plans.Planning)
+	eventually(t, "the plan is being made", s.whatIfs.Planning)
 	leave()
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Fatalf("the plan was made before its reader left: %v", err)
 	}
-	eventually(t, "its place is free", func() bool { return !s.plans.Planning() })
+	eventually(t, "its place is free", func() bool { return !s.whatIfs.Planning() })
 }

@@ -1,12 +1,15 @@
 package web
 
 import (
+	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/loopscope/loopscope/web/answer"
 )
 
 // FuzzRequest proves that no address can break the console: an answer is a page
@@ -59,6 +62,72 @@ func FuzzHost(f *testing.F) {
 		name = strings.TrimSuffix(strings.ToLower(strings.Trim(name, "[]")), ".")
 		if ip := net.ParseIP(name); name != "localhost" && name != "console.example" && (ip == nil || !ip.IsLoopback()) {
 			t.Fatalf("answers to %q", host)
+		}
+	})
+}
+
+// FuzzOrigin: a browser's request gets in that is of the console's own pages, or a window that somebody has
+// led to one of them, and no other.
+func FuzzOrigin(f *testing.F) {
+	for _, s := range [][5]string{{"http://127.0.0.1:8077", "", "", "", "/"}, {"null", "", "", "", "/"}, {"", "cross-site", "navigate", "document", "/deployments"}, {"", "cross-site", "navigate", "document", "/metrics"},
+		{"", "same-site", "cors", "empty", "/"}, {"HTTP://127.0.0.1:8077", "same-origin", "", "", "/live"}, {"http://127.0.0.1:8077.evil.example", "", "", "", "/"}} {
+		f.Add(s[0], s[1], s[2], s[3], s[4])
+	}
+	g := newGuard([]string{"https://console.example"})
+	f.Fuzz(func(t *testing.T, origin, site, mode, dest, path string) {
+		r := &http.Request{Method: http.MethodGet, Host: "127.0.0.1:8077", URL: &url.URL{Path: path}, Header: http.Header{"Sec-Fetch-Site": {site}, "Sec-Fetch-Mode": {mode}, "Sec-Fetch-Dest": {dest}}}
+		if origin != "" {
+			r.Header.Set("Origin", origin)
+		}
+		if !g.origin(r) {
+			return
+		}
+		own := strings.EqualFold(origin, "http://127.0.0.1:8077")
+		led := origin == "" && mode == "navigate" && dest == "document" && !forPrograms(path)
+		if !own && !led && (origin != "" || site != "" && site != "same-origin" && site != "none") {
+			t.Fatalf("%q, %q, %q, %q may read %q", origin, site, mode, dest, path)
+		}
+	})
+}
+
+// FuzzFind: what a page says that it is leads to a page that can be watched, of one spelling, or nowhere.
+func FuzzFind(f *testing.F) {
+	for _, path := range []string{"/deployments?q=ns:shop&x=1", "/d%65ployments", "/deployments/shop/web?all&at=1m", "//evil.example/deployments", "/queues#a", "/decisions/deployment", "/live", "/%2e%2e/metrics", "/deployments/a%2fb/c", "\x00", "?", "///s", "/deployments?%zz"} {
+		f.Add(path)
+	}
+	w, _ := told(f)
+	s := site{w.server(nil)}
+	f.Fuzz(func(t *testing.T, path string) {
+		to, err := s.Find(path)
+		if err != nil {
+			return
+		}
+		again, err := s.Find(to.Address)
+		if err != nil || again.Address != to.Address || again.Path != to.Path {
+			t.Fatalf("%q leads to %q, which leads to %+v, %v", path, to.Address, again, err)
+		}
+		if !strings.HasPrefix(to.Address, "/") || strings.HasPrefix(to.Path, "//") || forPrograms(to.Path) {
+			t.Fatalf("%q leads to %q", path, to.Address)
+		}
+	})
+}
+
+// FuzzExportQuery: a query of an export is bounded, or refused with what to write instead.
+func FuzzExportQuery(f *testing.F) {
+	for _, q := range []string{"", "limit=5&namespace=shop", "limit=0", "limit=99999999999999999999", "since=1h&until=2026-01-01T00:00:00Z", "since=x", "what=ever", "since=-1h&until=%00"} {
+		f.Add(q)
+	}
+	f.Fuzz(func(t *testing.T, query string) {
+		args, err := url.ParseQuery(query)
+		if err != nil {
+			return
+		}
+		q, err := exportQuery(args, storyNow)
+		if problem := (*answer.Problem)(nil); err != nil && (!errors.As(err, &problem) || problem.Status != http.StatusBadRequest || len(problem.Lines) < 2) {
+			t.Fatalf("%q: %v", query, err)
+		}
+		if err == nil && (q.Limit < 1 || q.Limit > mostExported || !q.Since.IsZero() && !q.Until.IsZero() && !q.Since.Before(q.Until)) {
+			t.Fatalf("%q asks for %+v", query, q)
 		}
 	})
 }

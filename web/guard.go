@@ -51,12 +51,18 @@ func (g guard) listed(host string) string {
 type namedKey struct{}
 
 // Named serves the console where others than this machine may ask, over TLS, to whom something
-// before it has said that they may read what they ask for. named says which names are its own,
-// without a port: loopback and Options.Hosts play no part. Health checks do not say there why they
-// fail, as anybody may ask for them.
-func (s *Server) Named(named func(host string) bool) http.Handler {
+// before it has said that they may read what they ask for. Of objects they see what the viewer of
+// their request may, and none where that is nil. named says which names are its own, without a port:
+// loopback and Options.Hosts play no part. Health checks do not say there why they fail, as anybody
+// may ask for them.
+func (s *Server) Named(named func(host string) bool, viewer func(*http.Request) Viewer) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.handler.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), namedKey{}, named)))
+		r = r.WithContext(context.WithValue(r.Context(), namedKey{}, named))
+		if OpenToAll(r) { // It is of no object, and waits for nobody's rights.
+			s.handler.ServeHTTP(w, r)
+			return
+		}
+		s.viewers.serve(w, r, viewer(r))
 	})
 }
 
@@ -64,6 +70,26 @@ func (s *Server) Named(named func(host string) bool) http.Handler {
 func namesOf(r *http.Request) func(host string) bool {
 	named, _ := r.Context().Value(namedKey{}).(func(string) bool)
 	return named
+}
+
+// publicKey marks requests of whom nobody has said who they are.
+type publicKey struct{}
+
+// OpenToAll reports whether anybody may ask for that, whoever may read the pages.
+func OpenToAll(r *http.Request) bool {
+	return r.URL.RawPath == "" && (r.URL.Path == "/healthz" || r.URL.Path == "/livez" || r.URL.Path == "/readyz")
+}
+
+// Public answers what is OpenToAll. Health checks do not say there why they fail.
+func (s *Server) Public() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.handler.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), publicKey{}, true)))
+	})
+}
+
+// withheld reports whether whoever asks is not told why a check fails.
+func withheld(r *http.Request) bool {
+	return namesOf(r) != nil || r.Context().Value(publicKey{}) != nil
 }
 
 // asked reports whether a request names this console.
@@ -79,7 +105,7 @@ func (g guard) asked(r *http.Request) bool {
 // opened says how the console is opened by one of its names.
 func opened(r *http.Request) string {
 	if namesOf(r) != nil {
-		return "Open it by its address, or by a name that its certificate has (--tls-cert-file, --tls-sni-cert-key)."
+		return "Open it by its address, or by a name that its certificate has (--tls-cert-file, --tls-sni-cert-key). A proxy's name is listed with --console-hosts."
 	}
 	return "Open it by the address that loopscope printed at start (127.0.0.1 or localhost, with its port), or list the name in the allowed hosts."
 }

@@ -71,13 +71,13 @@ func TestForeignNavigation(t *testing.T) {
 			if site == "" {
 				header = nil
 			}
-			eventually(t, "a place is free", func() bool { return len(s.exports) == 0 })
+			eventually(t, "a place is free", func() bool { return s.exports.Used() == 0 })
 			if res := raw(t, h.URL, "GET", path, header...); res.StatusCode != http.StatusOK {
 				t.Errorf("%s, Sec-Fetch-Site %q: %s", path, site, res.Status)
 			}
 		}
 	}
-	eventually(t, "no place is taken by what was refused", func() bool { return len(s.exports) == 0 })
+	eventually(t, "no place is taken by what was refused", func() bool { return s.exports.Used() == 0 })
 }
 
 func TestHostAndOrigin(t *testing.T) {

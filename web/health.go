@@ -36,7 +36,7 @@ func (s *Server) alive() []telemetry.Check {
 func (s *Server) ready() []telemetry.Check {
 	server := telemetry.Check{Name: "api-server"}
 	if st := s.src.Opts.Server(); !st.Reachable {
-		server.Err = fmt.Errorf("not reachable since %s: %s", st.Since.UTC().Format("15:04:05"), st.Error)
+		server.Err = fmt.Errorf("it %s %s: %s", st.Lack.Since(), st.Since.UTC().Format("15:04:05"), st.Error)
 	}
 	return append([]telemetry.Check{{Name: "ping"}, server}, s.src.Opts.Checks()...)
 }
@@ -108,7 +108,7 @@ func found(r *http.Request, c telemetry.Check) string {
 	switch {
 	case c.Err == nil:
 		return "[+]" + c.Name + " ok\n"
-	case namesOf(r) != nil:
+	case withheld(r):
 		return "[-]" + c.Name + " failed: reason withheld\n"
 	}
 	return "[-]" + c.Name + " failed: " + strings.ReplaceAll(c.Err.Error(), "\n", "; ") + "\n" // No error passes for another line.

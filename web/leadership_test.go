@@ -24,6 +24,15 @@ func led() telemetry.Leadership {
 	return l
 }
 
+// following is led, as a process that receives the leader's decisions so.
+func following(f telemetry.Following) func(*telemetry.Leadership) {
+	return func(l *telemetry.Leadership) {
+		*l = led()
+		f.Leader, f.From, f.Since = l.Leader, "https://10.0.0.1:10443", storyNow.Add(-time.Minute)
+		l.Following = &f
+	}
+}
+
 // Every page says who leads, and what that means for what it shows.
 func TestWhoLeads(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -38,13 +47,44 @@ func TestWhoLeads(t *testing.T) {
 		"some time ago": {is: func(l *telemetry.Leadership) {
 			l.Changes = []telemetry.LeaderChange{{At: storyNow.Add(-2 * time.Minute), From: "pod-1_c0ffee", To: l.Identity, Last: storyNow.Add(-136 * time.Second)}}
 		}, mode: "acting, leader since"},
+		"by a clock that was set back": {is: func(l *telemetry.Leadership) {
+			l.Changes = []telemetry.LeaderChange{{At: storyNow.Add(time.Hour), From: "pod-1_c0ffee", To: l.Identity, Last: storyNow.Add(time.Hour - 16*time.Second)}}
+			l.Missed = []telemetry.MissedSyncs{{Leader: "pod-1_c0ffee", From: storyNow.Add(time.Hour)}}
+		}, mode: "acting, leader since"},
 		"not elected": {is: func(l *telemetry.Leadership) { l.Elected, l.Leader = false, "" }, mode: "acting since",
 			leader: "This process acts without leader election. It looked at the Lease kube-system/loopscope-manager when it started, and nobody held it."},
 		"nobody is elected": {is: func(l *telemetry.Leadership) { *l = telemetry.Leadership{} }, mode: "acting since", leader: "There is no leader election"},
 		"another one leads": {is: func(l *telemetry.Leadership) { *l = led() }, mode: "standing by, pod-1 leads", title: "This process stands by",
-			text: "pod-1_c0ffee leads since 01:13:04 UTC by the Lease kube-system/loopscope-manager. Shown is what this process would do in its place; it writes nothing, and takes over as soon as", leader: "leaders before 01:13:04 nobody → pod-1_c0ffee; 00:13:04 pod-9 → nobody"},
+			text: "pod-1_c0ffee leads since 01:13:04 UTC by the Lease kube-system/loopscope-manager. Shown is what this process would do in its place. This process writes nothing, and takes over as soon as", leader: "leaders before 01:13:04 nobody → pod-1_c0ffee; 00:13:04 pod-9 → nobody"},
 		"another one leads, and there is no election": {is: func(l *telemetry.Leadership) { *l = led(); l.Elected = false }, mode: "standing by, pod-1 leads", title: "This process stands by",
 			text: "was started without leader election; it writes nothing as long as that Lease is held", leader: "pod-1_c0ffee by the Lease"},
+		"the leader has just changed": {is: func(l *telemetry.Leadership) {
+			*l = led()
+			l.Since = storyNow.Add(-time.Minute)
+			l.Changes = []telemetry.LeaderChange{{At: l.Since, From: "pod-9_feed", To: l.Leader, Last: storyNow.Add(-76 * time.Second)}}
+		}, mode: "standing by, pod-1 leads; own view", title: "This process stands by, and the leader has changed", text: "pod-9 led before, and last renewed the Lease 16s earlier.", leader: "pod-9_feed → pod-1_c0ffee"},
+		"its decisions are received": {is: following(telemetry.Following{Connected: true, Shown: true}), mode: "standing by, pod-1 leads", title: "This process stands by",
+			text: "Shown is what it decides, as this process receives it.", leader: "pod-1_c0ffee by the Lease"},
+		"its decisions are not received yet": {is: following(telemetry.Following{Connected: true}), mode: "standing by, pod-1 leads; own view", title: "This process stands by",
+			text: "Shown is what this process would do in its place until it has received what the leader has decided so far.", leader: "pod-1_c0ffee by the Lease"},
+		"its decisions were received a moment ago": {is: following(telemetry.Following{Shown: true, Error: "EOF"}), mode: "standing by, pod-1 leads", title: "This process stands by",
+			text: "Shown is what it had decided at 03:12:04 UTC, when the connection to it was lost; this process tries to connect again.", leader: "pod-1_c0ffee by the Lease"},
+		"it cannot be reached": {is: following(telemetry.Following{Error: "connection refused"}), mode: "standing by, pod-1 leads; own view", title: "This process stands by",
+			text: "Shown is what this process would do in its place: its console at https://10.0.0.1:10443 has not been reached since 03:12:04 UTC (connection refused), and is tried again.", leader: "pod-1_c0ffee by the Lease"},
+		"it is not let in": {is: following(telemetry.Following{Error: `forbidden: User "x" cannot get path "/live"`}), mode: "standing by, pod-1 leads; own view", title: "This process stands by",
+			text: "(forbidden: User \"x\" cannot get path \"/live\"), and is tried again. The user of this process needs the right to get that path.", leader: "pod-1_c0ffee by the Lease"},
+		"it is not vouched for": {is: following(telemetry.Following{Error: `it cannot be found out whether a pod has that address: pods is forbidden: User "x" cannot list resource "pods"`}), mode: "standing by, pod-1 leads; own view", title: "This process stands by",
+			text: "cannot list resource \"pods\"), and is tried again. This process writes nothing", leader: "pod-1_c0ffee by the Lease"},
+		"it has no address": {is: func(l *telemetry.Leadership) {
+			*l = led()
+			l.Following = &telemetry.Following{Leader: l.Leader, Error: "none"}
+		}, mode: "standing by, pod-1 leads; own view", title: "This process stands by",
+			text: "Shown is what this process would do in its place: the Lease does not say where the leader's console can be reached, as it is served to this process only with --secure-port.", leader: "pod-1_c0ffee by the Lease"},
+		"syncs were missed": {is: func(l *telemetry.Leadership) {
+			following(telemetry.Following{Connected: true, Shown: true})(l)
+			l.Missed = []telemetry.MissedSyncs{{Leader: "pod-9", From: storyNow.Add(-time.Hour)}, {Leader: "pod-1_c0ffee", From: storyNow.Add(-3 * time.Minute), To: storyNow.Add(-time.Minute), Count: 12}}
+		}, mode: "standing by, pod-1 leads", title: "This process stands by", text: "12 syncs of pod-1_c0ffee between 03:10:04 and 03:12:04 were not received.",
+			leader: "not received Syncs of pod-9 after 02:13:04 may be missing."},
 		"nobody leads": {is: func(l *telemetry.Leadership) { l.Leader, l.StandsBy = "", true }, mode: "standing by, nobody leads", title: "This process stands by",
 			text: "Nobody holds the Lease kube-system/loopscope-manager. Nothing is written until this process has taken it", leader: "nobody by the Lease"},
 		"not renewed": {is: func(l *telemetry.Leadership) { l.StandsBy = true }, mode: "standing by, nobody leads", title: "This process stands by",
@@ -52,6 +92,10 @@ func TestWhoLeads(t *testing.T) {
 		"no right to lead": {is: func(l *telemetry.Leadership) {
 			l.Leader, l.StandsBy, l.Error, l.ErrorSince = "", true, "leases is forbidden", storyNow.Add(-time.Minute)
 		}, mode: "standing by, nobody leads", title: "This process stands by", text: "For 1m it could not get at the Lease kube-system/loopscope-manager: leases is forbidden. Nothing is written until it can. It needs the rights to get, create and update that Lease."},
+		"nobody was heard of": {is: func(l *telemetry.Leadership) {
+			*l = led()
+			l.Silent, l.Error, l.ErrorSince = true, "timed out", storyNow.Add(-time.Minute)
+		}, mode: "standing by, pod-1 led last", title: "This process stands by", text: "Nothing is written until it can. Who leads now is not known: pod-1_c0ffee led last.", leader: "not known: pod-1_c0ffee led last by the Lease"},
 		"the API server fails": {is: func(l *telemetry.Leadership) {
 			l.StandsBy, l.Error, l.ErrorSince = true, "timed out", storyNow.Add(-time.Minute)
 		},

@@ -131,6 +131,22 @@ func TestTraceStream(t *testing.T) {
 		}
 		eventually(t, "the missed are counted", func() bool { c.mu.Lock(); defer c.mu.Unlock(); return c.missed >= 8 })
 	})
+	t.Run("newest of an object", func(t *testing.T) {
+		w.journal.Record(plain("shop", "old")) // 21
+		for range 16 {
+			w.journal.Record(plain("shop", "web"))
+		}
+		conn := dial(t, h.URL, "?after=20&epoch=7c41", live.TraceProtocol)
+		receive[traceMessage](t, conn)
+		if m := receive[traceMessage](t, conn); m.Gap == nil || m.Gap.Missed != 8 || m.Gap.Next != 30 {
+			t.Fatalf("want a gap of 8 before 30, got %+v", m.Gap)
+		}
+		for _, want := range []uint64{21, 30} {
+			if m := receive[traceMessage](t, conn); m.Trace == nil || m.Trace.Seq != want {
+				t.Fatalf("want trace %d, got %+v", want, m.Trace)
+			}
+		}
+	})
 	t.Run("other epoch", func(t *testing.T) {
 		conn := dial(t, h.URL, "?after=900&epoch=dead", live.TraceProtocol)
 		if m := receive[traceMessage](t, conn); m.Hello == nil || !m.Hello.Restarted || m.Hello.After != 0 {
@@ -144,6 +160,44 @@ func TestTraceStream(t *testing.T) {
 		_ = conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseNormalClosure, ""), time.Now().Add(time.Second))
 		eventually(t, "counted as closed by the client", func() bool { return c.was(live.ClosedByClient) > before })
 	})
+}
+
+// A console that stops has sent every trace before. One whose place another takes sends readers
+// away, who may come back.
+func TestLastTraces(t *testing.T) {
+	w := newWorld(t, storyNow)
+	w.pump()
+	c := &counts{}
+	s, h := w.serve(func(o *Options) {
+		o.Readers, o.Leadership = c, func() telemetry.Leadership { return telemetry.Leadership{Identity: "pod-7"} }
+	})
+	moved := dial(t, h.URL, "", live.TraceProtocol)
+	if m := receive[traceMessage](t, moved); m.Hello == nil || m.Hello.By != "pod-7" {
+		t.Errorf("hello %+v", m.Hello)
+	}
+	s.Disconnect()
+	if _, _, err := moved.ReadMessage(); !websocket.IsCloseError(err, websocket.CloseServiceRestart) {
+		t.Errorf("it is closed with %v", err)
+	}
+	eventually(t, "counted as moved", func() bool { return c.was(live.ClosedMoved) == 1 })
+	conn := dial(t, h.URL, "", live.TraceProtocol)
+	receive[traceMessage](t, conn)
+	for range 500 {
+		w.journal.Record(plain("shop", "web"))
+	}
+	stopped := make(chan error, 1)
+	go func() { stopped <- s.Shutdown(t.Context()) }()
+	for want := uint64(1); want <= 500; want++ {
+		if m := receive[traceMessage](t, conn); m.Trace == nil || m.Trace.Seq != want {
+			t.Fatalf("want trace %d, got %+v", want, m)
+		}
+	}
+	if _, _, err := conn.ReadMessage(); !websocket.IsCloseError(err, websocket.CloseGoingAway) {
+		t.Errorf("it is closed with %v", err)
+	}
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
 }
 
 func TestLiveRefusals(t *testing.T) {

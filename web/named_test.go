@@ -19,7 +19,7 @@ import (
 func named(t *testing.T, change func(*Options), before func(http.Handler) http.Handler) *httptest.Server {
 	t.Helper()
 	s := newWorld(t, storyNow).server(change)
-	h := httptest.NewTLSServer(before(s.Named(func(host string) bool { return host == "console.example" || host == "127.0.0.1" })))
+	h := httptest.NewTLSServer(before(s.Named(func(host string) bool { return host == "console.example" || host == "127.0.0.1" }, everybody)))
 	t.Cleanup(h.Close)
 	return h
 }

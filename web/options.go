@@ -9,12 +9,15 @@ import (
 	"time"
 
 	"github.com/go-chi/chi/v5"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/loopscope/loopscope/web/about"
 	"github.com/loopscope/loopscope/web/list"
 	"github.com/loopscope/loopscope/web/live"
 	"github.com/loopscope/loopscope/web/object"
 	"github.com/loopscope/loopscope/web/page"
+	"github.com/loopscope/loopscope/web/sight"
+	"github.com/loopscope/loopscope/web/slots"
 	"github.com/loopscope/loopscope/web/source"
 	"github.com/loopscope/loopscope/web/story"
 	"github.com/loopscope/loopscope/web/subject"
@@ -34,20 +37,31 @@ type (
 	Component = source.Component
 )
 
-// Server is the console. It is safe for concurrent use.
+// Server is the console, as New makes it or as one viewer has it. It is safe for concurrent use.
 type Server struct {
+	*shared
+	scope   *sight.Scope // nil for everything
 	src     *source.Source
 	pages   *page.Maker
 	lists   *list.Pages
 	objects *object.Pages
 	stories *story.Pages
-	plans   *whatif.Pages
+	whatIfs *whatif.Pages
 	abouts  *about.Pages
 	live    *live.Stream
-	guard   guard
 	handler chi.Router
 	changes map[string]string // the method by which a program may change something, by path
-	exports chan struct{}     // bounds those under way
+}
+
+// shared is what the consoles of all viewers have in common.
+type shared struct {
+	opts    Options
+	guard   guard
+	places  *slots.Slots
+	plans   *semaphore.Weighted
+	crowd   *live.Crowd
+	exports *slots.Shares // of those under way
+	viewers *viewers
 }
 
 // New returns a console for the options. It starts nothing; websockets that are
@@ -56,25 +70,45 @@ func New(o Options) (*Server, error) {
 	if o.Journal == nil {
 		return nil, errors.New("web: Options.Journal is required")
 	}
-	src := source.New(o)
-	pages := page.New(src)
-	find, tell := subject.NewFinder(pages), syncs.NewTeller(src)
-	s := &Server{
-		src: src, pages: pages, lists: list.NewPages(pages), objects: object.NewPages(find, tell), stories: story.NewPages(find, tell),
-		plans: whatif.NewPages(find), guard: newGuard(o.Hosts), changes: map[string]string{}, exports: make(chan struct{}, maxExports),
-	}
-	s.live = live.New(src, pages.Slots, site{s})
-	s.abouts = about.NewPages(pages, limits(), s.live.Readers)
-	s.handler = s.routes()
+	o = o.WithDefaults()
+	all := &shared{opts: o, guard: newGuard(o.Hosts), places: slots.New(o.Journal.Last), plans: whatif.NewPlaces(), crowd: live.NewCrowd(o.MaxReaders),
+		exports: slots.NewShares(maxExports, exportsOfOne)}
+	s := all.console(nil)
+	all.viewers = newViewers(s)
 	return s, nil
 }
 
-// Handler serves the console.
-func (s *Server) Handler() http.Handler { return s.handler }
+// console is what somebody has for whom that is what there is to see.
+func (x *shared) console(scope *sight.Scope) *Server {
+	src := source.New(x.opts, scope)
+	pages := page.New(src, x.places)
+	find, tell := subject.NewFinder(pages), syncs.NewTeller(src)
+	s := &Server{
+		shared: x, scope: scope, src: src, pages: pages, lists: list.NewPages(pages), objects: object.NewPages(find, tell), stories: story.NewPages(find, tell),
+		whatIfs: whatif.NewPages(find, x.plans), changes: map[string]string{},
+	}
+	s.live = live.New(src, x.places, x.crowd, site{s})
+	s.abouts = about.NewPages(pages, limits(), x.crowd.Readers)
+	s.handler = s.routes()
+	return s
+}
+
+// Handler serves the console to whom Options.Viewer says, and without that everything to everybody.
+func (s *Server) Handler() http.Handler {
+	viewer := s.opts.Viewer
+	if viewer == nil {
+		return s.handler
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.viewers.serve(w, r, viewer(r)) })
+}
 
 // Shutdown closes every websocket and waits for it, as long as ctx lasts.
 // Requests that are being answered are the http.Server's to wait for.
-func (s *Server) Shutdown(ctx context.Context) error { return s.live.Shutdown(ctx) }
+func (s *Server) Shutdown(ctx context.Context) error { return s.crowd.Shutdown(ctx) }
+
+// Disconnect closes every websocket that is open now: what is served at this address is another
+// Server's from now on.
+func (s *Server) Disconnect() { s.crowd.Disconnect() }
 
 // HTTPServer returns an http.Server with a bound on everything that a client
 // could make it wait for or remember. Websockets leave its care when they are

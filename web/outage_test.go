@@ -102,6 +102,28 @@ func TestOutageStopsAPage(t *testing.T) {
 	}
 }
 
+// TestOutageGoesOnByTheClock: what a timer's sync decides in an outage is as of then, from what was
+// known before: a Deployment that missed its deadline meanwhile has not failed for no time at all.
+func TestOutageGoesOnByTheClock(t *testing.T) {
+	w, base := underServer(t, down)
+	o := telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}
+	newest, ok := w.journal.Board().Get(o)
+	if !ok {
+		t.Fatal("the story lacks shop/web")
+	}
+	later := *newest
+	later.Started, later.Ended = wentDown.Add(2*time.Minute), wentDown.Add(2*time.Minute)
+	w.journal.Record(&later)
+	head := headOf(t, base, "/deployments/shop/web")
+	if head.AsOf == nil || !head.AsOf.At.Equal(later.Ended) || !strings.HasSuffix(head.Sentence, "deadline in 1m 48s.") {
+		t.Errorf("it says %q as of %v", head.Sentence, head.AsOf)
+	}
+	_, page := get(t, base, "/deployments/shop/web")
+	if got, want := parse(t, page).one("#as-of"), "As of 03:10:04 UTC: the API server has not answered since 03:08:04."; got != want {
+		t.Errorf("the page says %q, want %q", got, want)
+	}
+}
+
 // TestOutageLeavesWhatIsOfNow: a sentence that says itself that nobody answers is of now,
 // and the numbers beside it are not.
 func TestOutageLeavesWhatIsOfNow(t *testing.T) {
@@ -220,6 +242,7 @@ func TestNoticeOfAnOutage(t *testing.T) {
 	}{
 		{"nobody answers", telemetry.LackAnswer, true, []string{"The API server does not answer ", "Since 03:08:04, for 5m.", "Writes for 2 Deployments and 1 ReplicaSet are pending and will be retried as soon as it is back."}},
 		{"no etcd", telemetry.LackEtcd, false, []string{"The API server has lost its etcd ", "No writes are pending."}},
+		{"no login", telemetry.LackLogin, true, []string{"The API server does not accept this process's credentials ", "will be retried as soon as the credentials are accepted.", "in a file that the kubeconfig names is read again within a minute; one in the kubeconfig itself takes a restart"}},
 		{"not ready", telemetry.LackReady, false, []string{"The API server is not ready "}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

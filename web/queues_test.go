@@ -2,9 +2,12 @@ package web
 
 import (
 	"encoding/json"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/loopscope/loopscope/telemetry"
 )
 
 // TestQueuesShowWhatALoopWaitsFor: the page and its twin have for every key
@@ -60,3 +63,47 @@ func TestQueuesShowWhatALoopWaitsFor(t *testing.T) {
 		}
 	}
 }
+
+// Where the syncs of another process are shown, no queue of this one passes for its: the page says where
+// they are, and rows, debug pages and filters that they are not known.
+func TestQueuesOfAnotherProcess(t *testing.T) {
+	w := newWorld(t, storyNow.Add(-2*time.Hour))
+	w.journal.Record(plain("shop", "web"))
+	own := telemetry.QueueState{Name: "deployment", Workers: 5, Ready: 1, Adds: 776655, Keys: []telemetry.KeyState{{Key: "shop/web", Phase: telemetry.KeyReady, Since: storyNow}}}
+	state := []telemetry.LoopState{{Name: "deployment", Mode: "standby", Running: true, Queue: own, Echoes: []telemetry.EchoState{{Object: "Deployment shop/web"}}}}
+	_, h := w.serve(func(o *Options) {
+		o.Elsewhere, o.Loops = true, func() []telemetry.LoopState { return state }
+		o.Leadership = func() telemetry.Leadership {
+			l := led()
+			following(telemetry.Following{Connected: true, Shown: true})(&l)
+			return l
+		}
+	})
+	for path, want := range map[string]string{
+		"/queues":                       "The queues are in the process that leads. pod-1_c0ffee sends what its syncs did, and not what waits in its work queues; its own console at https://10.0.0.1:10443 shows them.",
+		"/deployments":                  "not known",
+		"/deployments?q=is:ready":       "Nothing matches is:ready. 1 Deployment is here without a filter. What is in the work queues is not known here: they are in the process that leads.",
+		"/debug/controllers":            "keys not known here, 1 object",
+		"/debug/controllers/deployment": `"workers": 5`,
+		"/about":                        "5 workers, mode standby",
+	} {
+		_, body := get(t, h.URL, path)
+		text := strings.Join(strings.Fields(anyTag.ReplaceAllString(body, " ")), " ")
+		if !strings.Contains(strings.ReplaceAll(text, " .", "."), want) {
+			t.Errorf("%s: no %q in %s", path, want, text)
+		}
+		if strings.Contains(strings.ReplaceAll(body, ",", ""), "776655") || strings.Contains(body, `"echoes"`) {
+			t.Errorf("%s has the queue of this process: %s", path, text)
+		}
+	}
+	given := telemetry.Leadership{}
+	_, h = w.serve(func(o *Options) { o.Elsewhere, o.Leadership = true, func() telemetry.Leadership { return given } })
+	if _, body := get(t, h.URL, "/queues"); !strings.Contains(anyTag.ReplaceAllString(body, ""), "The leader sends what its syncs did") {
+		t.Errorf("while nobody has the Lease: %s", body)
+	}
+	if state[0].Queue.Adds != 776655 {
+		t.Error("the states of this process are changed")
+	}
+}
+
+var anyTag = regexp.MustCompile(`<[^>]*>`)

@@ -57,8 +57,8 @@ func (s *Server) routes() chi.Router {
 		}
 		if whatif.CanPlan(&l) {
 			planned := append([]string{"sync", "epoch", "at", "ready", "fails"}, whatif.Fields(&l)...)
-			get(one+"/what-if", s.plans.Page, planned...)
-			get(one+"/what-if.json", s.plans.Page, planned...)
+			get(one+"/what-if", s.whatIfs.Page, planned...)
+			get(one+"/what-if.json", s.whatIfs.Page, planned...)
 		}
 		sync := one + "/syncs/{epoch}/{seq}"
 		get(sync, by(s.stories.Sync))
@@ -95,6 +95,8 @@ func (s *Server) routes() chi.Router {
 	r.Get("/debug", s.pages.Serve(s.debug))
 	r.Get("/debug/controllers", s.pages.Serve(s.debugIndex))
 	r.Get("/debug/controllers/{loop}", s.pages.Serve(s.debugLoop))
+	r.Get("/debug/controllers/{loop}/", s.pages.Serve(s.debugLoop))
+	r.Get("/debug/controllers/{loop}/graph", s.debugGraph)
 	r.Get("/debug/controllers/{loop}/{namespace}/{name}", s.pages.Serve(s.debugObject))
 
 	if s.src.Opts.Profiling {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // shadowed is what a process that watches has compared.
@@ -14,16 +15,25 @@ func shadowed() telemetry.ShadowState {
 	object := func(namespace, name string) telemetry.Object {
 		return telemetry.Object{Loop: "deployment", Namespace: namespace, Name: name}
 	}
-	return telemetry.ShadowState{Syncs: 9418, Silent: 7547, Together: 212, Withdrawn: 31, Missed: 4,
+	size := decision.Predictable{Aspect: decision.AspectSize, Of: "ReplicaSet"}
+	question := func(id string, counts map[telemetry.ShadowVerdict]uint64) telemetry.ShadowQuestion {
+		return telemetry.ShadowQuestion{Loop: "deployment", Predictable: size, Question: id, Counts: counts}
+	}
+	event, pod := decision.Predictable{Aspect: decision.AspectEvent, Of: "Deployment"}, decision.Predictable{Aspect: decision.AspectDeletion, Of: "Pod"}
+	return telemetry.ShadowState{Syncs: 9418, Silent: 7547, Together: 212, Missed: 4, LeftOut: 2, Events: telemetry.ShadowEvents{Followed: true, Told: 1024, Untold: 87},
 		Questions: []telemetry.ShadowQuestion{
-			{Question: "RR-1", Counts: map[telemetry.ShadowVerdict]uint64{telemetry.ShadowAgrees: 96}},
-			{Question: "RR-2", Counts: map[telemetry.ShadowVerdict]uint64{telemetry.ShadowAgrees: 700, telemetry.ShadowUnexplained: 1, telemetry.ShadowOther: 1}},
-			{Question: "RR-3b", Counts: map[telemetry.ShadowVerdict]uint64{telemetry.ShadowAgrees: 684, telemetry.ShadowTiming: 4, telemetry.ShadowOverdue: 1}}},
+			question("RR-1", map[telemetry.ShadowVerdict]uint64{telemetry.ShadowAgrees: 96}),
+			question("RR-2", map[telemetry.ShadowVerdict]uint64{telemetry.ShadowAgrees: 600, telemetry.ShadowBehind: 100, telemetry.ShadowUnexplained: 1, telemetry.ShadowOther: 1}),
+			question("RR-3b", map[telemetry.ShadowVerdict]uint64{telemetry.ShadowAgrees: 684, telemetry.ShadowDeparture: 5, telemetry.ShadowOverdue: 1}),
+			{Loop: "deployment", Predictable: event, Question: "RR-2", Counts: map[telemetry.ShadowVerdict]uint64{telemetry.ShadowAgrees: 120, telemetry.ShadowUnexplained: 1}},
+			{Loop: "replicaset", Predictable: pod, Question: "RS-8.rank", Counts: map[telemetry.ShadowVerdict]uint64{telemetry.ShadowAgrees: 50, telemetry.ShadowUnsigned: 1}}},
 		Differences: []telemetry.Difference{
-			{Verdict: telemetry.ShadowTiming, At: storyNow.Add(-time.Minute), Object: object("search", "query"), Target: "query-7b94c8d6f5", Question: "RR-3b", Predicted: "8 → 7", Observed: "8 → 6", Manager: telemetry.ControllerManager, DecidedOn: "481108", WrittenOn: "481112", Epoch: "7c41", Sync: 9, SeenIn: 10},
-			{Verdict: telemetry.ShadowOther, At: storyNow.Add(-2 * time.Minute), Object: object("edge", "gateway"), Target: "gateway-6f5d8c9b74", Question: "RR-2", Predicted: "4 → 6", Observed: "4 → 8", Manager: "<script>helm", DecidedOn: "1", WrittenOn: "1", Epoch: "7c41", Sync: 8, SeenIn: 9},
-			{Verdict: telemetry.ShadowUnexplained, At: storyNow.Add(-20 * time.Minute), Object: object("payments", "ledger"), Target: "ledger-59d8c7b6f4", Question: "RR-2", Predicted: "3 → 5", Observed: "3 → 4", Manager: telemetry.ControllerManager, DecidedOn: "479902", WrittenOn: "479902", Epoch: "7c41", Sync: 3, SeenIn: 4},
-			{Verdict: telemetry.ShadowOverdue, At: storyNow.Add(-9 * time.Second), Object: object("jobs", "dispatcher"), Target: "dispatcher-6f7c4d9b58", Question: "RR-3b", Predicted: "4 → 5", DecidedOn: "7", Epoch: "7c41", Sync: 11}}}
+			{Verdict: telemetry.ShadowDeparture, Predictable: size, Departure: 5, At: storyNow.Add(-3 * time.Minute), Object: object("search", "index"), Target: "index-5c4d", Question: "RR-3b", Predicted: "none", Observed: "7 → 0", Manager: telemetry.ControllerManager, WrittenOn: "8", Epoch: "7c41", SeenIn: 8},
+			{Verdict: telemetry.ShadowOther, Predictable: size, At: storyNow.Add(-2 * time.Minute), Object: object("edge", "gateway"), Target: "gateway-6f5d8c9b74", Question: "RR-2", Predicted: "4 → 6", Observed: "4 → 8", Manager: "<script>helm", WrittenOn: "1", Epoch: "7c41", SeenIn: 9},
+			{Verdict: telemetry.ShadowUnexplained, Predictable: size, At: storyNow.Add(-20 * time.Minute), Object: object("payments", "ledger"), Target: "ledger-59d8c7b6f4", Question: "RR-2", Predicted: "3 → 5", Observed: "3 → 4", Manager: telemetry.ControllerManager, WrittenOn: "479902", Epoch: "7c41", SeenIn: 4},
+			{Verdict: telemetry.ShadowOverdue, Predictable: size, At: storyNow.Add(-9 * time.Second), Object: object("jobs", "dispatcher"), Target: "dispatcher-6f7c4d9b58", Question: "RR-3b", Predicted: "4 → 5", Epoch: "7c41", Sync: 11},
+			{Verdict: telemetry.ShadowUnexplained, Predictable: event, At: storyNow.Add(-30 * time.Minute), Object: object("payments", "ledger"), Target: "ledger", Question: "RR-2", Predicted: "Normal ScalingReplicaSet: Scaled up replica set ledger-59d8c7b6f4 from 3 to 5", Observed: "Normal ScalingReplicaSet: Scaled up replica set ledger-59d8c7b6f4 to 5", Manager: "deployment-controller", Epoch: "7c41", SeenIn: 4},
+			{Verdict: telemetry.ShadowUnsigned, Predictable: pod, At: storyNow.Add(-40 * time.Minute), Object: telemetry.Object{Loop: "replicaset", Namespace: "payments", Name: "ledger-59d8c7b6f4"}, Target: "ledger-59d8c7b6f4-x2x9p", Question: "RS-8.size", Predicted: "none", Observed: "ledger-59d8c7b6f4-x2x9p", WrittenOn: "479950", Epoch: "7c41", SeenIn: 5}}}
 }
 
 // TestShadowCompares: what is unexplained comes first and is counted in the
@@ -33,13 +43,14 @@ func TestShadowCompares(t *testing.T) {
 	_, body := get(t, h.URL, "/shadow")
 	d := parse(t, body)
 	d.sound()
-	if want := "1 of 1,486 decisions that can be compared differs from the other controller and is not explained."; d.one("h1") != want {
+	if want := "2 of 1,658 decisions that can be compared differ from the other controller and are not explained."; d.one("h1") != want {
 		t.Errorf("%q, want %q", d.one("h1"), want)
 	}
 	main := d.one("main")
 	at := -1
-	for _, want := range []string{"1,480 agree of 1,486 (99.6%)", "7,547 syncs decided none", "payments/ledger", "both decided on rv 479902, and nothing else changed", "seen in sync 4", "jobs/dispatcher", "nothing yet", "search/query", "edge/gateway", "written by <script>helm",
-		"Agreement by question", "RR-3b", "99.3%", "RR-2", "99.7%", "RR-1", "100%", "It is not a view into the other controller", "4 syncs were not compared"} {
+	for _, want := range []string{"1,650 agree of 1,658 (99.5%)", "7,547 syncs decided nothing", "payments/ledger", "size of a ReplicaSet", "written on rv 479902", "seen in sync 4", "event about a Deployment", "Scaled up replica set ledger-59d8c7b6f4 to 5", "published by deployment-controller", "jobs/dispatcher", "nothing yet", "search/index", "entry 5 of the register", "not called for, and nothing says who did it", "edge/gateway", "written by <script>helm",
+		"Agreement by kind", "Deployment", "size of a ReplicaSet", "99.5%", "100 agree on an earlier version", "ReplicaSet", "deletion of a Pod", "100%",
+		"Agreement by question", "RR-3b", "99.1%", "RR-2", "99.8%", "1 another writer", "RR-1", "100%", "1 unsigned", "It is not a view into the other controller", "no event was seen for 87 of the 1,024", "2 writes and events were left out", "4 syncs were not compared"} {
 		next := strings.Index(main[at+1:], want)
 		if next < 0 {
 			t.Fatalf("%q is missing after what should be before it:\n%s", want, main)
@@ -55,6 +66,15 @@ func TestShadowCompares(t *testing.T) {
 	})
 	if _, body = get(t, h.URL, "/shadow"); !strings.Contains(body, "Nothing could be compared yet.") || !strings.Contains(body, "No differences so far.") {
 		t.Error("a new process does not say that nothing is compared")
+	}
+}
+
+// TestShadowInAnOutage: a comparison is as of when the API server last served.
+func TestShadowInAnOutage(t *testing.T) {
+	_, h := planWorld(t).serve(func(o *Options) { o.Mode, o.Shadow, o.Server = "watch", shadowed, down })
+	_, body := get(t, h.URL, "/shadow")
+	if got := parse(t, body).one("#as-of"); got != sinceThen {
+		t.Errorf("the page says %q, want %q", got, sinceThen)
 	}
 }
 

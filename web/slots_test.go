@@ -127,7 +127,7 @@ func TestDrawingsAreBounded(t *testing.T) {
 func TestBusyAnswer(t *testing.T) {
 	s, h := newWorld(t, storyNow).serve(nil)
 	for range slots.MaxWaiting {
-		if _, err := s.pages.Slots.Queue(); err != nil {
+		if _, err := s.pages.Slots.Queue(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -71,8 +71,8 @@ func (w *world) began() time.Time { _, since, _ := w.journal.Window(); return si
 // loops are two queues with a key of every kind in them.
 func (w *world) loops() []telemetry.LoopState {
 	now := storyNow
-	caches := []telemetry.CacheState{{Resource: "deployments", Synced: true, Objects: 104, RV: "482337", Handled: "482330", Event: now.Add(-3 * time.Second)}, {Resource: "replicasets", Synced: true, Objects: 310, RV: "482345"},
-		{Resource: "pods", Synced: false, Objects: 872}}
+	caches := []telemetry.CacheState{{Resource: "deployments", Synced: true, Objects: new(104), RV: "482337", Handled: "482330", Event: now.Add(-3 * time.Second)}, {Resource: "replicasets", Synced: true, Objects: new(310), RV: "482345"},
+		{Resource: "pods", Synced: false, Objects: new(872)}}
 	return []telemetry.LoopState{
 		{Name: "deployment", Mode: "act", Running: true, Lag: 12 * time.Millisecond, Caches: caches[:2],
 			Echoes: []telemetry.EchoState{{Object: "Deployment auth/tokens", Written: "482340", Cached: "482337", Since: now.Add(-400 * time.Millisecond), Check: now.Add(600 * time.Millisecond)}},

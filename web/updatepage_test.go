@@ -89,6 +89,32 @@ func linksIn(d doc, part string) (hrefs []string) {
 	return hrefs
 }
 
+// The pods that an old name has taken over are the new ones.
+func TestUpdateThatTookOver(t *testing.T) {
+	w, namespace := updateWorld(t, "complete")
+	_, h := w.serve(nil)
+	_, body := get(t, h.URL, "/rollingupdates/"+namespace+"/web")
+	got := parse(t, body).one("#f-scope")
+	for _, want := range []string{"new33 available", "old0", "1 new"} {
+		if !strings.Contains(strings.ReplaceAll(got, " ", ""), strings.ReplaceAll(want, " ", "")) {
+			t.Errorf("its picture lacks %q: %q", want, got)
+		}
+	}
+	if got := parse(t, body).one("#f-sets"); !strings.Contains(got, "3 3") {
+		t.Errorf("of the ReplicationController is said %q", got)
+	}
+}
+
+// "On hold" stands for many things, so a row of the list says which of them was chosen.
+func TestRowSaysWhatWasChosen(t *testing.T) {
+	w, namespace := updateWorld(t, "paused")
+	_, h := w.serve(nil)
+	_, body := get(t, h.URL, "/rollingupdates?ns="+namespace)
+	if got, want := parse(t, body).one("main"), "Paused: web-6d5 has 2 of 3 pods, and web still has 2."; !strings.Contains(got, want) {
+		t.Errorf("the list says %q, want %q", got, want)
+	}
+}
+
 // An update that nobody asks to finish has sizes to draw, and no bounds.
 func TestUpdateWithoutBounds(t *testing.T) {
 	w, namespace := updateWorld(t, "left")

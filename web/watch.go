@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/go-chi/chi/v5"
 
@@ -28,7 +29,7 @@ func (s site) Find(path string) (*live.Target, error) {
 		return nil, errors.New("there is no such page")
 	}
 	route := s.pages.Routes[to.RoutePattern()]
-	if to.URLParam("objects") != "" && !s.src.Foreign(address.LoopAt(u.Path)) {
+	if strings.HasPrefix(to.RoutePattern(), "/{objects}") && !s.src.Foreign(address.LoopAt(u.Path)) {
 		return nil, errors.New("there is no such page")
 	}
 	if !route.Live {

@@ -210,7 +210,7 @@ func TestWhatIfLarge(t *testing.T) {
 	w.many("vast", 10_000)
 	w.many("large", sim.MaxPods-100)
 	s, h := w.serve(nil)
-	s.plans.Within = 20 * time.Minute // However busy the machine, the clock must not cut a plan here.
+	s.whatIfs.Within = 20 * time.Minute // However busy the machine, the clock must not cut a plan here.
 	res, body := get(t, h.URL, "/deployments/shop/vast/what-if")
 	if res.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(body, "a plan is made for 5,000 at most") {
 		t.Errorf("10,000 pods: %s\n%.300s", res.Status, body)

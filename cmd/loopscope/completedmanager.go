@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/loopscope/loopscope/cmd/internal/app"
+	"github.com/loopscope/loopscope/cmd/internal/signin"
 )
 
 // stopWithin is how long what runs may take to end after a signal, unless a flag says so.
@@ -17,6 +18,7 @@ const stopWithin = 10 * time.Second
 type completedManager struct {
 	program    app.Options
 	stopWithin time.Duration
+	quiet      bool
 	// shown is told the address of the console once it serves; nil for nobody.
 	shown func(url string)
 }
@@ -32,12 +34,21 @@ func (c *completedManager) Run(ctx context.Context, out io.Writer) error {
 		defer cancel()
 		return errors.Join(err, program.Stop(stopping))
 	}
-	defer announce(c.program.Cluster, program.URL(), c.program.Logger)()
-	fmt.Fprintf(out, "dashboard: %s\n", program.URL())
+	defer announce(place{c.program.Cluster, c.program.Config.Host}, program.URL(), c.program.Logger)()
+	fmt.Fprintf(out, "dashboard: %s\n", c.printed(program.URL()))
 	if c.shown != nil {
 		c.shown(program.URL())
 	}
 	return until(ctx, program, c.stopWithin)
+}
+
+// printed is the address as it may stand in a log that others read: where they are served by their own
+// rights, the token that is for all is printed only if somebody has asked for it.
+func (c *completedManager) printed(url string) string {
+	if c.quiet {
+		url, _ = signin.Split(url)
+	}
+	return url
 }
 
 // until waits for a signal or for a part that ends by itself, and stops the rest within that

@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net/http"
 	"os"
 	"strings"
 
@@ -13,6 +16,8 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/loopscope/loopscope/cmd/internal/app"
+	"github.com/loopscope/loopscope/cmd/internal/signin"
+	"github.com/loopscope/loopscope/telemetry/redact"
 )
 
 // consoleFlags say which console is asked: that of an address, or that of the cluster which
@@ -31,7 +36,7 @@ func newConsoleFlags() consoleFlags {
 }
 
 func (c *consoleFlags) addFlags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&c.server, "server", "", "address of the running console (default that of the cluster of the current context, or "+usualServer+")")
+	cmd.Flags().StringVar(&c.server, "server", "", "address of the running console, with its token where it asks for one (default that of the cluster of the current context, or "+usualServer+")")
 	c.kubeconfig.AddFlags(cmd.Flags())
 }
 
@@ -51,24 +56,84 @@ func (c *consoleFlags) namespace() (string, error) {
 	return namespace, nil
 }
 
-// found is the console that is asked, and the cluster that it should be of, "" where that
-// does not matter.
-type found struct{ server, cluster string }
+// found is the console that is asked, with its token, and the cluster that it should be of, "" where
+// that does not matter.
+type found struct {
+	server, token, cluster string
+	// announced is set where nobody has given the address: its console may have ended since it left it,
+	// and another program have the port.
+	announced bool
+}
 
 func (c *consoleFlags) find() found {
 	if c.server != "" {
-		return found{server: c.server}
+		return foundAt(c.server, "")
 	}
 	cluster := clusterName(c.kubeconfig)
 	if cluster == "" {
 		return found{server: usualServer}
 	}
-	if path, err := usualFile(cluster, ".console", os.Getenv); err == nil {
+	host := ""
+	if config, err := c.kubeconfig.ToRawKubeConfigLoader().ClientConfig(); err == nil {
+		host = config.Host
+	}
+	if path, err := (place{cluster, host}).file(os.Getenv); err == nil {
 		if text, err := os.ReadFile(path); err == nil {
-			return found{strings.TrimSpace(string(text)), cluster}
+			f := foundAt(strings.TrimSpace(string(text)), cluster)
+			f.announced = true
+			return f
 		}
 	}
-	return found{usualServer, cluster}
+	return found{server: usualServer, cluster: cluster}
+}
+
+// foundAt reads an address that may have a token.
+func foundAt(address, cluster string) found {
+	server, token := signin.Split(address)
+	return found{server: server, token: token, cluster: cluster}
+}
+
+// address is that by which a browser gets in.
+func (f found) address() string {
+	if f.token == "" {
+		return f.server
+	}
+	return signin.New(f.token, "").Address(f.server)
+}
+
+// ask sends a request with the token. A console that was announced gets it once it has proved that it
+// has the token already.
+func (f found) ask(r *http.Request) (*http.Response, error) {
+	if f.token == "" {
+		return http.DefaultClient.Do(r)
+	}
+	r.Header.Set("Authorization", "Bearer "+f.token)
+	if !f.announced {
+		return http.DefaultClient.Do(r)
+	}
+	known, err := signin.Known(r.Context(), f.server, f.token)
+	if err != nil {
+		return nil, err
+	}
+	r.Close = true
+	return (&http.Client{Transport: known}).Do(r)
+}
+
+// unasked is why a console could not be asked. otherwise says what else may be done.
+func (f found) unasked(err error, otherwise string) error {
+	if errors.Is(err, signin.ErrImpostor) {
+		return fmt.Errorf("another program answers at %s, where a console of the cluster %q was: it does not know the token of that console, and was not sent it\nStart `loopscope manager` or `loopscope open`, or %s", f.server, f.cluster, otherwise)
+	}
+	return fmt.Errorf("ask the console: %s\nIs loopscope running there? Start it with `loopscope manager`, or %s", redact.Line(err.Error()), otherwise)
+}
+
+// place is a cluster as its console is looked for: clusters of the same name have other API servers.
+type place struct{ cluster, host string }
+
+// file is where the address of its console stands, which its owner alone can read.
+func (p place) file(env func(string) string) (string, error) {
+	sum := sha256.Sum256([]byte(p.host))
+	return usualFile(p.cluster, "-"+hex.EncodeToString(sum[:4])+".console", env)
 }
 
 // unnamed is what a console calls a cluster of which it was told no name.
@@ -93,10 +158,10 @@ func (f found) history(ctx context.Context) (string, error) {
 	return twin.Page.History, err
 }
 
-// announce leaves the address of this process's console where commands for the same cluster
-// find it. gone takes it back.
-func announce(cluster, url string, log *slog.Logger) (gone func()) {
-	path, err := usualFile(cluster, ".console", os.Getenv)
+// announce leaves the address of this process's console, with its token, where commands for the same
+// cluster find it. gone takes it back.
+func announce(at place, url string, log *slog.Logger) (gone func()) {
+	path, err := at.file(os.Getenv)
 	if err == nil {
 		err = os.WriteFile(path, []byte(url+"\n"), 0o600)
 	}

@@ -6,10 +6,15 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+
+	"github.com/loopscope/loopscope/cmd/internal/signin"
+	"github.com/loopscope/loopscope/web"
 )
 
 // contexts is a kubeconfig of two clusters, of which the API server is at an address.
@@ -33,6 +38,9 @@ users: [{name: u, user: {token: t}}]
 	return path
 }
 
+// at is a cluster of these contexts.
+func at(cluster string) place { return place{cluster, "http://127.0.0.1:1"} }
+
 // Commands ask the console of the cluster of the current context, about its namespace, and
 // no other one.
 func TestFindsTheConsole(t *testing.T) {
@@ -45,7 +53,7 @@ func TestFindsTheConsole(t *testing.T) {
 	defer console.Close()
 	config := contexts(t, "http://127.0.0.1:1")
 	var log strings.Builder
-	gone := announce("first", console.URL, slog.New(slog.NewTextHandler(&log, nil)))
+	gone := announce(at("first"), console.URL, slog.New(slog.NewTextHandler(&log, nil)))
 	for _, c := range []struct{ args, want string }{
 		{"top", "q=ns%3Ashop"}, {"top -n other", "q=ns%3Aother"}, {"top -A", "/deployments.json"}, {"story deployment/web", "/deployments/shop/web/story.json"}, {"story claim/web -n -", "/claims/-/web/story.json"},
 	} {
@@ -53,7 +61,7 @@ func TestFindsTheConsole(t *testing.T) {
 			t.Errorf("%s: %v, asked for %s", c.args, err, asked)
 		}
 	}
-	announceOther := announce("second", console.URL, slog.New(slog.NewTextHandler(&log, nil)))
+	announceOther := announce(at("second"), console.URL, slog.New(slog.NewTextHandler(&log, nil)))
 	for _, command := range []string{"top", "story deployment/web", "export"} {
 		_, err := run(t, append(strings.Fields(command), "--kubeconfig", config, "--context=two")...)
 		if err == nil || !strings.Contains(err.Error(), `is of the cluster "first", and the current context of "second"`) {
@@ -64,8 +72,11 @@ func TestFindsTheConsole(t *testing.T) {
 		t.Errorf("a console that was named: %v", err)
 	}
 	announceOther()
-	path := filepath.Join(os.Getenv("XDG_STATE_HOME"), "loopscope", "first.console")
-	later := announce("first", "http://127.0.0.1:9", slog.New(slog.NewTextHandler(&log, nil)))
+	path, err := at("first").file(os.Getenv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	later := announce(at("first"), "http://127.0.0.1:9", slog.New(slog.NewTextHandler(&log, nil)))
 	gone() // It is no longer the newest, and leaves that alone.
 	if text, err := os.ReadFile(path); err != nil || string(text) != "http://127.0.0.1:9\n" {
 		t.Errorf("%q, %v", text, err)
@@ -79,9 +90,65 @@ func TestFindsTheConsole(t *testing.T) {
 		t.Errorf("without a cluster: %+v", c.find())
 	}
 	t.Setenv("XDG_STATE_HOME", filepath.Join(config, "no-folder"))
-	announce("first", console.URL, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))()
+	announce(at("first"), console.URL, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))()
 	if !strings.Contains(log.String(), "have to be told the address") {
 		t.Errorf("log: %s", log.String())
+	}
+}
+
+// Commands send the token of the console, which stands beside its address, and clusters of one name
+// are told apart by their API servers.
+func TestSignsWithTheToken(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	door := signin.New(signin.NewToken(), "Run it.")
+	console := httptest.NewServer(door.Guard(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, `{"cluster":"first","page":{"headline":"All is well.","story":{}}}`)
+	}), web.OpenToAll, http.NotFoundHandler()))
+	defer console.Close()
+	config := contexts(t, "http://127.0.0.1:1")
+	defer announce(at("first"), door.Address(console.URL), slog.New(slog.DiscardHandler))()
+	for _, command := range []string{"top", "story deployment/web", "top --server " + door.Address(console.URL)} {
+		if out, err := run(t, append(strings.Fields(command), "--kubeconfig", config)...); err != nil {
+			t.Errorf("%s: %v\n%s", command, err, out)
+		}
+	}
+	if _, err := run(t, "top", "--server", console.URL); err == nil || !strings.Contains(err.Error(), "You are not signed in to this console.") {
+		t.Errorf("without the token: %v", err)
+	}
+	flags := newConsoleFlags()
+	*flags.kubeconfig.KubeConfig = contexts(t, "http://127.0.0.1:2")
+	if got := flags.find(); got != (found{server: usualServer, cluster: "first"}) {
+		t.Errorf("of another cluster of that name: %+v", got)
+	}
+}
+
+// A console that was killed leaves its address behind. Whatever has the port since is not sent the
+// token, and the user is told.
+func TestTheTokenIsNotForWhoeverTakesThePort(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	token := signin.NewToken()
+	var heard atomic.Int64
+	impostor := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		heard.Add(1)
+		if all, err := httputil.DumpRequest(r, true); err != nil || strings.Contains(string(all), token) {
+			t.Errorf("it is sent the token: %s, %v", all, err)
+		}
+		_, _ = io.WriteString(w, `{"cluster":"first","page":{"headline":"All is well.","story":{}}}`)
+	}))
+	defer impostor.Close()
+	announce(at("first"), signin.New(token, "").Address(impostor.URL), slog.New(slog.DiscardHandler))
+	config := contexts(t, "http://127.0.0.1:1")
+	for _, command := range []string{"top", "story deployment/web", "export"} {
+		_, err := run(t, append(strings.Fields(command), "--kubeconfig", config)...)
+		want := "another program answers at " + impostor.URL + ", where a console of the cluster \"first\" was: it does not know the token of that console, and was not sent it\nStart `loopscope manager` or `loopscope open`, or give the console's address with --server"
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", command, err)
+		}
+	}
+	open := openOptions{manager: newManagerOptions()}
+	*open.manager.kubeconfig.KubeConfig = config
+	if url := open.running(t.Context()); url != "" || heard.Load() != 4 {
+		t.Errorf("a browser would be sent to %q; it was asked %d times", url, heard.Load())
 	}
 }
 
@@ -96,7 +163,7 @@ func TestFindsTheHistory(t *testing.T) {
 		fmt.Fprintf(w, `{"cluster":"first","page":{"headline":"x","history":%q}}`, says)
 	}))
 	defer console.Close()
-	announce("first", console.URL, slog.New(slog.DiscardHandler))
+	announce(at("first"), console.URL, slog.New(slog.DiscardHandler))
 	ask := func() (string, error) {
 		return run(t, "explain", "deployment/web", "-n", "shop", "--at", "2026-11-21T03:03:00Z", "--kubeconfig", contexts(t, "http://127.0.0.1:1"))
 	}
@@ -109,7 +176,7 @@ func TestFindsTheHistory(t *testing.T) {
 		{"that of the console", kept, nil, ""},
 		{"one of another machine", "/nowhere/history.db", nil, "is not on this machine"},
 		{"a console without one", "", nil, "keeps no history"},
-		{"no console", "", func() { announce("first", "http://127.0.0.1:1", slog.New(slog.DiscardHandler)) }, `no manager of the cluster "first" runs on this machine`},
+		{"no console", "", func() { announce(at("first"), "http://127.0.0.1:1", slog.New(slog.DiscardHandler)) }, `no manager of the cluster "first" runs on this machine`},
 		{"that of an earlier manager", "", func() { copyFile(t, kept, usual) }, ""},
 	} {
 		if says = c.says; c.before != nil {

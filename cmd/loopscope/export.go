@@ -18,7 +18,6 @@ import (
 	"github.com/loopscope/loopscope/cmd/internal/app"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/prose"
-	"github.com/loopscope/loopscope/telemetry/redact"
 	"github.com/loopscope/loopscope/telemetry/tracefile"
 )
 
@@ -165,9 +164,9 @@ func (o *exportOptions) fromServer(ctx context.Context, s streams) (done exporte
 		return done, fmt.Errorf("ask %s: %w", from.server, err)
 	}
 	request.Header.Set("Accept", "application/x-ndjson, application/json")
-	reply, err := http.DefaultClient.Do(request)
+	reply, err := from.ask(request)
 	if err != nil {
-		return done, fmt.Errorf("ask the console: %s\nIs loopscope running there? Start it with `loopscope manager`, give its address with --server, or read its file with --history", redact.Line(err.Error()))
+		return done, from.unasked(err, "give the console's address with --server, or read its history file with --history")
 	}
 	defer reply.Body.Close()
 	if reply.StatusCode != http.StatusOK {

@@ -17,6 +17,8 @@ type managerConfig struct {
 	program    app.Options // without a cluster
 	kubeconfig *genericclioptions.ConfigFlags
 	log        *logOptions
+	signIn     *signInOptions
+	secure     bool
 	history    *historyOptions
 	file       *configFile
 	stopWithin time.Duration
@@ -39,11 +41,15 @@ func (c *managerConfig) Complete(log io.Writer) (*completedManager, error) {
 	if c.contention {
 		runtime.SetBlockProfileRate(1) // nanosecond: every wait
 	}
+	if program.Door, err = c.signIn.door(howToManager); err != nil {
+		return nil, err
+	}
+	program.Unguarded = program.Door == nil
 	program.Component.Memory = tuneGo(program.Logger, memlimit.FromCgroup)
 	if program.History, err = c.history.settings(program.Cluster, program.Logger); err != nil {
 		return nil, err
 	}
-	return &completedManager{program: program, stopWithin: c.stopWithin}, nil
+	return &completedManager{program: program, stopWithin: c.stopWithin, quiet: c.secure && !c.signIn.spelledOut()}, nil
 }
 
 // clusterName is what the kubeconfig calls the cluster, "" where it names none.

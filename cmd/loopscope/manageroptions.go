@@ -21,6 +21,7 @@ import (
 
 	"github.com/loopscope/loopscope/cmd/internal/app"
 	"github.com/loopscope/loopscope/cmd/internal/secure"
+	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/redact"
 )
 
@@ -29,6 +30,7 @@ type managerOptions struct {
 	generic     *cmoptions.GenericControllerManagerConfigurationOptions
 	syncs       map[string]*int // by controller
 	listen      string
+	signIn      signInOptions
 	secure      *secure.Options
 	profiling   bool
 	contention  bool
@@ -42,32 +44,43 @@ type managerOptions struct {
 	watch       bool
 	accounts    bool
 	disabled    []string // metrics
-	features    featuregate.MutableFeatureGate
+	features    featuregate.MutableVersionedFeatureGate
 	master      string
 	kubeconfig  *genericclioptions.ConfigFlags
 }
 
 func newManagerOptions() *managerOptions {
-	return &managerOptions{
+	o := &managerOptions{
 		generic: cmoptions.NewGenericControllerManagerConfigurationOptions(&cmconfig.GenericControllerManagerConfiguration{
 			Controllers: []string{"*"}, MinResyncPeriod: metav1.Duration{Duration: app.DefaultMinResync},
 			ClientConnection: componentconfig.ClientConnectionConfiguration{QPS: 20, Burst: 30, ContentType: runtime.ContentTypeProtobuf},
 			LeaderElection:   leaderElection(),
 		}),
+		signIn:   signInOptions{auth: authToken},
 		features: featuregate.NewFeatureGate(), secure: secure.NewOptions(), syncs: map[string]*int{}, kubeconfig: genericclioptions.NewConfigFlags(true),
 	}
+	for _, f := range app.Features() {
+		spec := featuregate.FeatureSpec{Default: f.On, PreRelease: featuregate.Alpha}
+		if f.On {
+			spec.PreRelease = featuregate.Beta
+		}
+		if err := o.features.Add(map[featuregate.Feature]featuregate.FeatureSpec{featuregate.Feature(f.Name): spec}); err != nil {
+			panic(err) // Two loops need one feature, and do not agree on what it is by default.
+		}
+	}
+	return o
 }
 
 // sections are the flags by what they are about.
 func (o *managerOptions) sections() (sections cliflag.NamedFlagSets) {
 	var theirs cliflag.NamedFlagSets // A part of them means something here.
-	o.generic.AddFlags(&theirs, controllerNames(), nil, nil)
+	o.generic.AddFlags(&theirs, controllerNames(), offByDefault(), aliases())
 	take := func(section, name, usage string) {
 		flag := theirs.FlagSet("generic").Lookup(name)
 		flag.Usage = usage
 		sections.FlagSet(section).AddFlag(flag)
 	}
-	take("controllers", "controllers", "the controllers that run: '*' for all, 'NAME' for this one, '-NAME' without this one; the first item that names a controller decides. Names: "+strings.Join(controllerNames(), ", "))
+	take("controllers", "controllers", "the controllers that run: '*' for all, 'NAME' for this one, '-NAME' without this one; the first item that names a controller decides. Names: "+strings.Join(controllersOffered(), ", "))
 	take("controllers", "controller-start-interval", "time that each controller waits before it starts, and up to twice that")
 	take("controllers", "min-resync-period", "time in which every object is synced once more, and up to twice that")
 	for _, c := range app.Controllers() {
@@ -80,6 +93,7 @@ func (o *managerOptions) sections() (sections cliflag.NamedFlagSets) {
 	sections.FlagSet("leader election").BoolVar(&o.endWhenLost, "leader-elect-end-when-lost", false, "end with exit code 1 when the Lease is lost, as kube-controller-manager does, instead of standing by again")
 	sections.FlagSet("leader election").BoolVar(&o.reckless, "dangerously-act-beside-a-leader", false, "with --leader-elect=false: act even while another manager leads; the two fight over every ReplicaSet")
 	sections.FlagSet("console").StringVar(&o.listen, "listen", app.DefaultListen, "address of the console; loopback only")
+	o.signIn.addFlags(sections.FlagSet("console"))
 	sections.FlagSet("console").BoolVar(&o.profiling, "profiling", false, "serve Go's profiles at /debug/pprof/ of the console")
 	sections.FlagSet("console").BoolVar(&o.contention, "contention-profiling", false, "with --profiling: note what waits for locks, at /debug/pprof/block; costs CPU")
 	o.secure.AddFlags(&sections)
@@ -92,7 +106,7 @@ func (o *managerOptions) sections() (sections cliflag.NamedFlagSets) {
 	sections.FlagSet("controllers").DurationVar(&o.stopWithin, "controller-shutdown-timeout", stopWithin, "time that running syncs may take to end after a signal, 0 for as long as it takes; a second signal ends the program at once")
 	sections.FlagSet("metrics").StringSliceVar(&o.disabled, "disabled-metrics", nil, "metrics that /metrics leaves out, by their whole names")
 	o.features.AddFlag(sections.FlagSet("features"))
-	sections.FlagSet("features").Lookup("feature-gates").Usage = "features to switch on or off, as NAME=true,NAME=false; there is none to switch yet but AllAlpha and AllBeta, which are all of none"
+	sections.FlagSet("features").Lookup("feature-gates").Usage = "features to switch on or off, as NAME=true,NAME=false; " + featuresOffered()
 	o.log.addFlags(sections.FlagSet("log"))
 	o.file.addFlags(sections.FlagSet("configuration"))
 	o.kubeconfig.AddFlags(sections.FlagSet("cluster"))
@@ -111,6 +125,64 @@ func controllerNames() (names []string) {
 	return names
 }
 
+// controllersOffered are these names, each with what it takes beside "*" to run it.
+func controllersOffered() (names []string) {
+	for _, c := range app.Controllers() {
+		var takes []string
+		if c.OffByDefault {
+			takes = append(takes, "off by default")
+		}
+		for _, gate := range c.Gates {
+			takes = append(takes, "needs the feature "+gate)
+		}
+		if name := c.Name; len(takes) == 0 {
+			names = append(names, name)
+		} else {
+			names = append(names, name+" ("+strings.Join(takes, ", ")+")")
+		}
+	}
+	return names
+}
+
+// offByDefault are the names that "*" leaves out.
+func offByDefault() (names []string) {
+	for _, c := range app.Controllers() {
+		if c.OffByDefault {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// featuresOffered says which features there are to switch.
+func featuresOffered() string {
+	var list []string
+	for _, f := range app.Features() {
+		state := "alpha, off by default"
+		if f.On {
+			state = "beta, on by default"
+		}
+		if f.Since > 0 {
+			state += " from " + decision.ReleaseName(f.Since) + " of the API server on"
+		}
+		list = append(list, f.Name+" ("+state+")")
+	}
+	return "there are AllAlpha, AllBeta, " + strings.Join(list, ", ")
+}
+
+// switched are the features as the flags have them, without those that follow the cluster.
+func (o *managerOptions) switched() map[string]bool {
+	on := map[string]bool{}
+	for _, f := range app.Features() {
+		is := o.features.Enabled(featuregate.Feature(f.Name))
+		if f.Follows && is && !o.features.ExplicitlySet(featuregate.Feature(f.Name)) {
+			continue
+		}
+		on[f.Name] = is
+	}
+	return on
+}
+
 // aliases are the other names that --controllers takes.
 func aliases() map[string]string {
 	other := map[string]string{}
@@ -125,9 +197,9 @@ func (o *managerOptions) Config() (*managerConfig, error) {
 	if err := o.file.read(); err != nil {
 		return nil, err
 	}
-	errs := o.generic.Validate(controllerNames(), nil, aliases())
+	errs := o.generic.Validate(controllerNames(), offByDefault(), aliases())
 	var generic cmconfig.GenericControllerManagerConfiguration
-	errs = append(errs, o.generic.ApplyTo(&generic, controllerNames(), nil, aliases()))
+	errs = append(errs, o.generic.ApplyTo(&generic, controllerNames(), offByDefault(), aliases()))
 	syncs := map[string]int{}
 	for name, n := range o.syncs {
 		syncs[name] = *n
@@ -140,12 +212,12 @@ func (o *managerOptions) Config() (*managerConfig, error) {
 	return &managerConfig{
 		program: app.Options{
 			OwnAccounts: o.accounts, Namespace: *o.kubeconfig.Namespace,
-			Controllers: generic.Controllers, Syncs: syncs, MinResync: generic.MinResyncPeriod.Duration, StartInterval: generic.ControllerStartInterval.Duration,
+			Controllers: generic.Controllers, Features: o.switched(), Syncs: syncs, MinResync: generic.MinResyncPeriod.Duration, StartInterval: generic.ControllerStartInterval.Duration,
 			Listen: o.listen, Secure: o.secure, QPS: generic.ClientConnection.QPS, Burst: int(generic.ClientConnection.Burst), ContentType: generic.ClientConnection.ContentType, DisabledMetrics: o.disabled,
 			Profiling: o.profiling, Untraced: o.untraced, Watch: o.watch, Version: stamped(), Election: o.election(generic.LeaderElection),
 			Component: app.Component{Flags: o.file.flags(), Configuration: object, SetVerbosity: o.log.setVerbosity},
 		},
-		kubeconfig: o.kubeconfig, log: &o.log, history: &o.history, file: &o.file, stopWithin: o.stopWithin, contention: o.contention,
+		kubeconfig: o.kubeconfig, log: &o.log, signIn: &o.signIn, secure: o.secure.On(), history: &o.history, file: &o.file, stopWithin: o.stopWithin, contention: o.contention,
 	}, nil
 }
 
@@ -178,7 +250,7 @@ func (o *managerOptions) wrong(c cmconfig.GenericControllerManagerConfiguration)
 	errs = append(errs, o.secure.Validate()...)
 	errs = append(errs, o.requestErrors(c.ClientConnection.ContentType)...)
 	_, err := o.history.limit()
-	errs = append(errs, err, o.log.check(), app.CheckListen(o.listen))
+	errs = append(errs, err, o.log.check(), app.CheckListen(o.listen), o.signIn.check())
 	if o.contention && !o.profiling {
 		errs = append(errs, errors.New("--contention-profiling is read through the profiles: give --profiling as well"))
 	}

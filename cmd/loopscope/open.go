@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"html"
 	"io"
 	"net"
+	"strings"
 
 	"github.com/cli/browser"
 	"github.com/spf13/cobra"
 
 	"github.com/loopscope/loopscope/cmd/internal/app"
+	"github.com/loopscope/loopscope/cmd/internal/installed"
 )
 
 // openName is the name of the command, which `kubectl loopscope` alone stands for.
@@ -20,6 +23,10 @@ const openName = "open"
 type openOptions struct {
 	manager *managerOptions
 	stay    bool
+	// local is set where no console of the cluster is looked for, and in is the namespace of it, which
+	// somebody has named if named is set.
+	local, named bool
+	in           string
 	// browse opens an address in the user's browser.
 	browse func(url string) error
 }
@@ -30,9 +37,11 @@ func newOpen(s streams, width int) *cobra.Command {
 		Use:   openName,
 		Short: "Open the console of the current context's cluster in the browser",
 		Long: `Opens the console of a manager that runs for this cluster on this machine. If there is
-none, one is started that decides as the loops of the cluster do and writes nothing:
-the pages say why each object is as it is, and the Shadow page where the loops of the
-cluster decided otherwise. It reads with your own rights, and ends with Ctrl-C.
+none, it is the one that is installed in the cluster, to which a port is forwarded: you
+see there what your own rights let you see. If there is none either, one is started
+that decides as the loops of the cluster do and writes nothing: the pages say why each
+object is as it is, and the Shadow page where the loops of the cluster decided
+otherwise. It reads with your own rights. Both end with Ctrl-C.
 
 With rights in one namespace alone, only that one is observed: the one of -n, or of
 the current context.`,
@@ -45,7 +54,10 @@ the current context.`,
   # One namespace, on a machine without a browser
   loopscope open -n shop --no-browser`,
 		Args: flagsAlone,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), s) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.named = cmd.Flags().Changed("console-namespace")
+			return o.run(cmd.Context(), s)
+		},
 	}
 	all := o.manager.sections()
 	o.manager.file.sections = all
@@ -53,6 +65,8 @@ the current context.`,
 		cmd.Flags().AddFlag(all.FlagSets["record"].Lookup(name))
 	}
 	cmd.Flags().StringVar(&o.manager.listen, "listen", "", "address of a console that is started; loopback only (default "+app.DefaultListen+", or any free port where that is taken)")
+	cmd.Flags().StringVar(&o.in, "console-namespace", installed.Namespace, "namespace of the console that is installed in the cluster; whoever may create pods there is sent your credentials")
+	cmd.Flags().BoolVar(&o.local, "local", false, "start a console on this machine even if one is installed in the cluster")
 	cmd.Flags().BoolVar(&o.stay, "no-browser", false, "print the address, and open nothing")
 	o.manager.log.addFlags(cmd.Flags())
 	addClusterFlags(cmd, s.out, o.manager.kubeconfig, width)
@@ -66,6 +80,9 @@ func (o *openOptions) run(ctx context.Context, s streams) error {
 		fmt.Fprintf(s.out, "dashboard: %s\n", url)
 		o.show(url, s)
 		return nil
+	}
+	if served, err := o.forwarded(ctx, s); served || err != nil {
+		return err
 	}
 	o.manager.watch = true
 	listener, err := o.listen()
@@ -107,11 +124,11 @@ func (o *openOptions) running(ctx context.Context) string {
 	want, is := *o.manager.kubeconfig.Namespace, about.Page.Namespace
 	switch {
 	case is == "" || want == is:
-		return at.server
+		return at.address()
 	case want != "" || o.mayListEverywhere(ctx):
 		return ""
 	}
-	return at.server // The one namespace in which the user may list anything.
+	return at.address() // The one namespace in which the user may list anything.
 }
 
 func (o *openOptions) mayListEverywhere(ctx context.Context) bool {
@@ -166,8 +183,12 @@ func (o *openOptions) show(url string, s streams) {
 	}
 }
 
+// redirect leads a browser to an address. The address itself would stand in the list of processes, where
+// everybody on this machine can read the token in it; the file is this user's alone.
+const redirect = `<!doctype html><meta name="referrer" content="no-referrer"><meta http-equiv="refresh" content="0;url=%s"><title>Loopscope</title>`
+
 // browse opens the user's browser, whose own words are of no use here.
 func browse(url string) error {
 	browser.Stdout, browser.Stderr = io.Discard, io.Discard
-	return browser.OpenURL(url)
+	return browser.OpenReader(strings.NewReader(fmt.Sprintf(redirect, html.EscapeString(url))))
 }

@@ -53,7 +53,7 @@ func managed(t *testing.T, args ...string) (url string, log *lines) {
 	t.Cleanup(server.Close)
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	child := exec.Command(os.Args[0], "-test.run=^TestManagedChild$")
-	child.Env = append(os.Environ(), managedArguments+"="+strings.Join(append([]string{"manager", "--kubeconfig", contexts(t, server.URL), "--listen=127.0.0.1:0", "--leader-elect=false"}, args...), "\n"))
+	child.Env = append(os.Environ(), managedArguments+"="+strings.Join(append([]string{"manager", "--kubeconfig", contexts(t, server.URL), "--listen=127.0.0.1:0", "--console-auth=none", "--leader-elect=false"}, args...), "\n"))
 	log = &lines{}
 	child.Stderr = log
 	out, err := child.StdoutPipe()
@@ -114,7 +114,7 @@ func fetch(t *testing.T, method, url, accept, body string) string {
 // What a manager was started with is served, and no credential of it is, nor logged.
 func TestManagerTellsWhatItRunsWith(t *testing.T) {
 	const secret = "hunter2-of-a-manager"
-	written, err := runManager("--concurrent-rc-syncs=7", "--v=10", "--profiling", "--history=off", "--listen=127.0.0.1:0", "--leader-elect=false", "--write-config-to=-")
+	written, err := runManager("--concurrent-rc-syncs=7", "--v=10", "--profiling", "--history=off", "--listen=127.0.0.1:0", "--console-auth=none", "--leader-elect=false", "--write-config-to=-")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func TestManagerTellsWhatItRunsWith(t *testing.T) {
 
 // Every flag that a credential may be given with is known as one.
 func TestSecretFlags(t *testing.T) {
-	notSecret := []string{"client-key", "tls-private-key-file", "tls-cert-file", "tls-sni-cert-key", "cert-dir", "authentication-token-webhook-cache-ttl", "tls-curve-preferences"} // paths, a time, and numbers
+	notSecret := []string{"client-key", "tls-private-key-file", "tls-cert-file", "tls-sni-cert-key", "cert-dir", "authentication-token-webhook-cache-ttl", "tls-curve-preferences", "console-auth", "console-token-file"} // paths, a time, numbers, and a choice
 	root := newRoot(streams{out: io.Discard, err: io.Discard})
 	manager, _, err := root.Find([]string{"manager"})
 	if err != nil {

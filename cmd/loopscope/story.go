@@ -130,9 +130,9 @@ func askConsole(ctx context.Context, from found, path string, query url.Values, 
 		return fmt.Errorf("ask %s: %w", server, err)
 	}
 	request.Header.Set("Accept", "application/json")
-	reply, err := http.DefaultClient.Do(request)
+	reply, err := from.ask(request)
 	if err != nil {
-		return fmt.Errorf("ask the console: %s\nIs loopscope running there? Start it with `loopscope manager`, or give its address with --server", redact.Line(err.Error()))
+		return from.unasked(err, "give the console's address with --server")
 	}
 	defer reply.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(reply.Body, maxAnswer+1))

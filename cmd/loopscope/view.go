@@ -10,7 +10,10 @@ import (
 	"github.com/loopscope/loopscope/cmd/internal/app"
 )
 
-type viewOptions struct{ listen, epoch string }
+type viewOptions struct {
+	listen, epoch string
+	signIn        signInOptions
+}
 
 func newView(s streams) *cobra.Command {
 	var o viewOptions
@@ -38,6 +41,7 @@ several runs, the one that ended last is shown; --epoch chooses another.`,
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args[0]) },
 	}
 	cmd.Flags().StringVar(&o.listen, "listen", app.DefaultListen, "address of the console; loopback only")
+	o.signIn.addFlags(cmd.Flags())
 	cmd.Flags().StringVar(&o.epoch, "epoch", "", "show this run of loopscope; the one that ended last by default")
 	return cmd
 }
@@ -52,8 +56,15 @@ func oneRecording(cmd *cobra.Command, args []string) error {
 
 func (o *viewOptions) run(ctx context.Context, s streams, file string) error {
 	var program *app.App
-	err := interruptible(ctx, func() (err error) {
-		program, err = app.NewView(ctx, app.ViewOptions{File: file, Epoch: o.epoch, Listen: o.listen, Logger: newLogger(s.err), Version: stamped()})
+	if err := o.signIn.check(); err != nil {
+		return err
+	}
+	door, err := o.signIn.door(howToRecording)
+	if err != nil {
+		return err
+	}
+	err = interruptible(ctx, func() (err error) {
+		program, err = app.NewView(ctx, app.ViewOptions{File: file, Epoch: o.epoch, Listen: o.listen, Door: door, Logger: newLogger(s.err), Version: stamped()})
 		return err
 	})
 	if err != nil {

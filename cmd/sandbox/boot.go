@@ -34,6 +34,7 @@ const (
 // sandbox is one running control plane.
 type sandbox struct {
 	options    options
+	programs   programs
 	progress   *progress
 	clock      clock.Clock
 	state      *state
@@ -49,7 +50,7 @@ type sandbox struct {
 
 // boot brings everything up, in order, and returns when it is usable.
 func (s *sandbox) boot(ctx context.Context) error {
-	plan := blueprint{state: s.state, ports: s.ports, audit: s.options.Audit, qps: s.options.LoopsQPS}
+	plan := blueprint{state: s.state, ports: s.ports, programs: s.programs, audit: s.options.Audit, qps: s.options.LoopsQPS}
 	if err := s.bootAPI(ctx, plan); err != nil {
 		return err
 	}
@@ -113,7 +114,7 @@ func (s *sandbox) bootAPI(ctx context.Context, plan blueprint) error {
 		if err := prioritize(ctx, s.client); err != nil {
 			return err
 		}
-		return createNodes(ctx, s.client, s.options.Nodes)
+		return createNodes(ctx, s.client, s.options.Nodes, "v"+s.programs.version(nameAPIServer).String())
 	})
 }
 

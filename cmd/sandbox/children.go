@@ -16,14 +16,15 @@ var otherControllers = "*,-" + strings.Join(loopControllers, ",-")
 
 // blueprint derives the children's arguments from where the state lies.
 type blueprint struct {
-	state *state
-	ports ports
-	audit bool
-	qps   int // of upstream's loops, each; 0 is upstream's own
+	state    *state
+	ports    ports
+	programs programs
+	audit    bool
+	qps      int // of upstream's loops, each; 0 is upstream's own
 }
 
 func (b blueprint) spec(name string, args ...string) supervise.Spec {
-	return supervise.Spec{Name: name, Args: args, Log: b.state.log(name)}
+	return supervise.Spec{Name: name, Program: b.programs.path(name), Args: args, Log: b.state.log(name)}
 }
 
 func (b blueprint) etcd() supervise.Spec {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -10,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/loopscope/loopscope/controllers"
 )
 
 // Users of the cluster that are not Kubernetes' own.
@@ -18,30 +21,16 @@ const (
 	userKwok      = "sandbox-kwok"
 )
 
-// verbs that come together often.
-var (
-	read  = []string{"get", "list", "watch"}
-	write = []string{"create", "update", "patch", "delete"}
-)
+// read are verbs that come together often.
+var read = []string{"get", "list", "watch"}
 
 // rolesOfUsers says what each user may do: exactly what it needs.
 func rolesOfUsers() map[string][]rbacv1.PolicyRule {
+	loops := controllers.Rights()
 	return map[string][]rbacv1.PolicyRule{
-		userLoopscope: {
-			rule("apps", read, "deployments", "replicasets"),
-			rule("", read, "pods", "replicationcontrollers"),
-			rule("apps", []string{"update"}, "deployments", "deployments/status", "deployments/finalizers"),
-			rule("apps", write, "replicasets"),
-			rule("apps", []string{"update"}, "replicasets/status", "replicasets/finalizers"),
-			rule("", []string{"create", "update", "delete"}, "replicationcontrollers"),
-			rule("", []string{"update"}, "replicationcontrollers/status", "replicationcontrollers/finalizers"),
-			rule("", []string{"create", "delete", "patch"}, "pods"),
-			rule("", []string{"create", "patch", "list"}, "events"),
-			rule("events.k8s.io", []string{"create", "patch"}, "events"),
-			rule("", []string{"list", "watch"}, "resourcequotas", "limitranges", "serviceaccounts", "persistentvolumeclaims", "configmaps", "nodes", "namespaces"),
-			rule("scheduling.k8s.io", []string{"list", "watch"}, "priorityclasses"),
-			rule("coordination.k8s.io", []string{"get", "create", "update"}, "leases"),
-		},
+		userLoopscope: slices.Concat(loops.Decide, loops.Cluster, loops.Act, []rbacv1.PolicyRule{
+			rule("coordination.k8s.io", []string{"get", "create", "update"}, "leases"), // of any name
+		}),
 		userKwok: {
 			rule("", append([]string{"update", "patch"}, read...), "nodes"),
 			rule("", append([]string{"update", "patch", "delete"}, read...), "pods"),
@@ -87,11 +76,11 @@ func bind(ctx context.Context, client kubernetes.Interface, user string) error {
 	return nil
 }
 
-// createNodes creates count nodes; those that a kept state directory already
-// holds stay as they are.
-func createNodes(ctx context.Context, client kubernetes.Interface, count int) error {
+// createNodes creates count nodes, whose kubelets are of a version such as v1.36.3; those that a
+// kept state directory already holds stay as they are.
+func createNodes(ctx context.Context, client kubernetes.Interface, count int, version string) error {
 	for i := 1; i <= count; i++ {
-		_, err := client.CoreV1().Nodes().Create(ctx, newNode(i), metav1.CreateOptions{})
+		_, err := client.CoreV1().Nodes().Create(ctx, newNode(i, version), metav1.CreateOptions{})
 		if err != nil && !apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("create node %d: %w", i, err)
 		}
@@ -99,9 +88,9 @@ func createNodes(ctx context.Context, client kubernetes.Interface, count int) er
 	return nil
 }
 
-// newNode is the i-th node, counted from 1. Its network is its own, so that
+// newNode is the i-th node, counted from 1, with a kubelet of a version. Its network is its own, so that
 // kwok gives no address twice.
-func newNode(i int) *corev1.Node {
+func newNode(i int, version string) *corev1.Node {
 	name := fmt.Sprintf("sandbox-%d", i)
 	network := fmt.Sprintf("10.%d.0.0/16", i)
 	room := corev1.ResourceList{
@@ -122,7 +111,7 @@ func newNode(i int) *corev1.Node {
 				{Type: corev1.NodeHostName, Address: name},
 			},
 			NodeInfo: corev1.NodeSystemInfo{
-				KubeletVersion: kubernetesVersion, OperatingSystem: "linux", Architecture: "amd64",
+				KubeletVersion: version, OperatingSystem: "linux", Architecture: "amd64",
 				OSImage: "simulated by kwok", ContainerRuntimeVersion: "kwok://0.8.0", KernelVersion: "none",
 			},
 		},

@@ -40,6 +40,9 @@ const rootExample = `  # A control plane with a few Deployments that tell a stor
   # The same with upstream's own loops, to compare
   sandbox --loops=upstream
 
+  # The control plane of another release, with its own kube-apiserver and so on
+  sandbox --components-dir ./v1.30.14
+
   # In another terminal: look, and break something
   sandbox kubectl get deployments -A
   sandbox kill kube-apiserver --for 10s`
@@ -64,6 +67,7 @@ func newRootCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&o.Listen, "listen", defaultListen, "dashboard's address, on loopback; if omitted, a busy port gives way to a free one")
 	flags.StringVar(&o.StateDir, "state-dir", "", "keep data, credentials and logs here and use them again (default: a temporary directory, removed at the end)")
+	flags.StringVar(&o.ComponentsDir, "components-dir", "", "run kube-apiserver, kube-controller-manager and kube-scheduler of another release, from this directory (default: those of "+kubernetesVersion+", built in)")
 	flags.IntVar(&o.Nodes, "nodes", 3, fmt.Sprintf("simulated nodes, 1 to %d", mostNodes))
 	flags.BoolVar(&o.Demo, "demo", true, "create Deployments that tell a story in namespaces demo and demo-quota")
 	flags.StringVar(&o.Loops, "loops", loopsOwn, "who runs the loops: own (Loopscope), upstream (kube-controller-manager) or none; the last two start no dashboard")
@@ -152,6 +156,7 @@ func printStatus(out io.Writer, r record, children []supervise.Status, now time.
 		fmt.Sprintf("process:    %d, up %s", r.PID, now.Sub(r.Started).Round(time.Second)),
 		"state:      " + r.StateDir,
 		"kubeconfig: " + r.Kubeconfig,
+		"release:    " + r.Kubernetes,
 	}
 	if r.Dashboard != "" {
 		lines = append(lines, "dashboard:  "+r.Dashboard)

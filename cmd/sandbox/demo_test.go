@@ -60,7 +60,7 @@ func TestNodesCanTakePods(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for i := 1; i <= mostNodes; i++ {
-		node := newNode(i)
+		node := newNode(i, kubernetesVersion)
 		if _, _, err := net.ParseCIDR(node.Spec.PodCIDR); err != nil || seen[node.Spec.PodCIDR] {
 			t.Errorf("network of node %d: %s (%v)", i, node.Spec.PodCIDR, err)
 		}

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
@@ -20,6 +21,7 @@ import (
 	kwokconfig "sigs.k8s.io/kwok/pkg/config"
 	"sigs.k8s.io/kwok/pkg/kwok/controllers"
 	kwoklog "sigs.k8s.io/kwok/pkg/log"
+	"sigs.k8s.io/kwok/pkg/utils/cel"
 	"sigs.k8s.io/kwok/pkg/utils/client"
 )
 
@@ -74,12 +76,29 @@ func playNodes(ctx context.Context, kubeconfig string) error {
 		return err
 	}
 	config.LocalStages = stages
+	if err := knowTypes(); err != nil {
+		return fmt.Errorf("read types: %w", err)
+	}
 	controller, err := controllers.NewController(config)
 	if err != nil {
 		return fmt.Errorf("build controller: %w", err)
 	}
 	if err := controller.Start(ctx); err != nil {
 		return fmt.Errorf("start controller: %w", err)
+	}
+	return nil
+}
+
+// knowTypes has the library behind kwok's expressions look at the types that they may have, once: it writes
+// down what it finds out for the whole process, unguarded, and kwok's workers would do so at once.
+func knowTypes() error {
+	for _, object := range []any{&corev1.Pod{}, &corev1.Node{}} {
+		if _, err := cel.NewEnvironment(cel.EnvironmentConfig{
+			Types: cel.DefaultTypes, Conversions: cel.DefaultConversions, Funcs: cel.DefaultFuncs, Methods: cel.FuncsToMethods(cel.DefaultFuncs),
+			Vars: map[string]any{"self": object},
+		}); err != nil {
+			return err
+		}
 	}
 	return nil
 }

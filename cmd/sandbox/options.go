@@ -27,6 +27,7 @@ type options struct {
 	Listen           string
 	ListenExplicit   bool // the user named the address, so no other will do
 	StateDir         string
+	ComponentsDir    string // "" for the components of the sandbox itself
 	Nodes            int
 	Demo             bool
 	Loops            string

@@ -17,6 +17,7 @@ type record struct {
 	Started    time.Time `json:"started"`
 	StateDir   string    `json:"stateDir"`
 	Temporary  bool      `json:"temporary"`
+	Kubernetes string    `json:"kubernetes"` // which release runs, in words
 	Kubeconfig string    `json:"kubeconfig"`
 	Socket     string    `json:"socket"`
 	SocketDir  string    `json:"socketDir,omitempty"`

@@ -42,7 +42,12 @@ func runSandbox(o options, out io.Writer) error {
 		}()
 	}
 	sweepStale()
-	s := &sandbox{options: o, progress: progress, clock: real}
+	programs, err := findPrograms(ctx, o.ComponentsDir)
+	if err != nil {
+		return err
+	}
+	progress.say(programs.String())
+	s := &sandbox{options: o, programs: programs, progress: progress, clock: real}
 	if o.Loops == loopsOwn {
 		listener, err := listenDashboard(o, progress.say)
 		if err != nil {
@@ -115,6 +120,7 @@ func (s *sandbox) supervise() error {
 		return err
 	}
 	s.record = newRecord(s.state, os.Getpid(), s.progress.started)
+	s.record.Kubernetes = s.programs.String()
 	return s.record.save()
 }
 

@@ -238,7 +238,7 @@ var rollingQuestions = []decision.Question{{
 }, {
 	ID: qCaughtUp, Tag: "RR-3", Branch: behindRolling, Text: "Has the status of every old one caught up?",
 	Doc: "A status that counts more available pods than the size is about pods that are going already. " +
-		"Kubernetes runs into an error here and swallows it; the effect, to wait, is the same.",
+		"Kubernetes runs into an error when it comes to that one and swallows it; other old ReplicaSets that it came to before have been shrunk by then.",
 	Upstream: "cleanupUnhealthyReplicas",
 	Answers:  []decision.Answer{passes(decision.Yes, "go on"), leads(decision.No, "wait for the status").To(qComplete)},
 }, {

@@ -6,6 +6,9 @@ import (
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
+// reasonScaling is the reason of the event about a new size.
+const reasonScaling = "ScalingReplicaSet"
+
 // events are the Kubernetes Events of the sync, in the order of its writes
 // ([EV-1]). Only what was written is told.
 func (c *settler) events(rounds []decision.Round) []decision.Event {
@@ -34,7 +37,7 @@ func scalingEvents(a decision.Action) []decision.Event {
 	if a.Size.To < a.Size.From {
 		direction = "down"
 	}
-	return []decision.Event{{Type: "Normal", Reason: "ScalingReplicaSet",
+	return []decision.Event{{Type: "Normal", Reason: reasonScaling,
 		Message: fmt.Sprintf("Scaled %s replica set %s from %d to %d", direction, a.Target.Name, a.Size.From, a.Size.To)}}
 }
 

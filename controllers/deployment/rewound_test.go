@@ -4,26 +4,90 @@ import (
 	"testing"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
-// A snapshot is taken back to before a size was written, or a ReplicaSet created; it itself
+// A snapshot is put back to before a change of a ReplicaSet or of the Deployment; it itself
 // stays as it is.
 func TestRewound(t *testing.T) {
-	now := &deployment.Snapshot{ReplicaSets: []deployment.ReplicaSet{{Name: "web-1", RV: "7", Replicas: 5, SameTemplate: true}, {Name: "web-2", RV: "8", Replicas: 1}}}
-	before := &deployment.Snapshot{ReplicaSets: []deployment.ReplicaSet{{Name: "web-1", RV: "6", Replicas: 4, Available: 2}}}
-	if s := now.Rewound("ReplicaSet", "web-1", nil, 3).(*deployment.Snapshot); s.ReplicaSets[0].Replicas != 3 || s.ReplicaSets[0].RV != "7" {
+	size := []decision.Change{{Field: "spec.replicas", From: "3", To: "5"}}
+	now := &deployment.Snapshot{Name: "web", RV: "20", Generation: 4, Want: 6, NextName: "web-2",
+		Status:      deployment.Status{Ready: 5, Conditions: []decision.Condition{{Type: "Available", Status: "True", Reason: "MinimumReplicasAvailable"}}},
+		ReplicaSets: []deployment.ReplicaSet{{Name: "web-1", RV: "7", Replicas: 5, SameTemplate: true}, {Name: "web-2", RV: "8", Replicas: 1}}}
+	before := &deployment.Snapshot{Name: "web", RV: "19", Want: 4, NextName: "web-2", ReplicaSets: []deployment.ReplicaSet{{Name: "web-0", RV: "2"}, {Name: "web-1", RV: "6", Replicas: 4, Available: 2}}}
+	rewound := func(s decision.Snapshot) *deployment.Snapshot { x, _ := s.(*deployment.Snapshot); return x }
+
+	if s := rewound(now.Rewound("ReplicaSet", "web-1", nil, size)); s.ReplicaSets[0].Replicas != 3 || s.ReplicaSets[0].RV != "7" {
 		t.Errorf("a size: %+v", s.ReplicaSets)
 	}
-	if s := now.Rewound("ReplicaSet", "web-1", before, 3).(*deployment.Snapshot); s.ReplicaSets[0].Replicas != 3 || s.ReplicaSets[0].Available != 2 || !s.ReplicaSets[0].SameTemplate {
+	if s := rewound(now.Rewound("ReplicaSet", "web-1", before, size)); s.ReplicaSets[0].Replicas != 3 || s.ReplicaSets[0].Available != 2 || !s.ReplicaSets[0].SameTemplate {
 		t.Errorf("as it was: %+v", s.ReplicaSets)
 	}
-	if s := now.Rewound("ReplicaSet", "web-2", before, 0).(*deployment.Snapshot); len(s.ReplicaSets) != 1 {
+	if s := rewound(now.Rewound("ReplicaSet", "web-0", before, nil)); len(s.ReplicaSets) != 3 || s.ReplicaSets[0].Name != "web-0" {
+		t.Errorf("a deletion: %+v", s.ReplicaSets)
+	}
+	if s := rewound(now.Without("ReplicaSet", "web-2")); len(s.ReplicaSets) != 1 {
 		t.Errorf("a creation: %+v", s.ReplicaSets)
 	}
-	if now.Rewound("Pod", "web-1", nil, 3) != nil || now.Rewound("ReplicaSet", "web-3", nil, 3) != nil {
-		t.Error("what is not there was taken back")
+	if s := rewound(now.Rewound("Deployment", "web", before, nil)); s.Want != 4 || s.RV != "19" || len(s.ReplicaSets) != 2 || s.ReplicaSets[0].SameTemplate || !s.ReplicaSets[1].SameTemplate {
+		t.Errorf("the Deployment: %+v", s)
 	}
-	if now.ReplicaSets[0].Replicas != 5 || len(now.ReplicaSets) != 2 {
-		t.Errorf("it was changed: %+v", now.ReplicaSets)
+	if s := rewound(now.Rewound("Deployment", "web", nil, []decision.Change{{Field: "spec.replicas", From: "2"}, {Field: "status.readyReplicas", From: "1"}, {Field: "status.conditions[Available]", From: "False MinimumReplicasUnavailable"}})); s.Want != 2 || s.Generation != 3 || s.Status.Ready != 1 || s.Status.Conditions[0].Reason != "MinimumReplicasUnavailable" {
+		t.Errorf("its fields: %+v", s)
+	}
+	for name, s := range map[string]decision.Snapshot{"a pod": now.Rewound("Pod", "web-1", nil, size), "what is not there": now.Rewound("ReplicaSet", "web-3", nil, size), "a template": now.Rewound("Deployment", "web", nil, []decision.Change{{Field: "spec.template"}}), "none": now.Without("ReplicaSet", "web-3")} {
+		if s != nil {
+			t.Errorf("%s was put back: %+v", name, s)
+		}
+	}
+	if v := now.VersionOf("Deployment", "web") + now.VersionOf("ReplicaSet", "web-2") + now.VersionOf("ReplicaSet", "x"); v != "208" {
+		t.Errorf("versions: %s", v)
+	}
+	if now.ReplicaSets[0].Replicas != 5 || len(now.ReplicaSets) != 2 || now.Status.Conditions[0].Status != "True" {
+		t.Errorf("it was changed: %+v", now)
+	}
+}
+
+// TestDepartures: what Kubernetes writes on the same state, by the departure that says so.
+func TestDepartures(t *testing.T) {
+	least := int64(2)
+	set := func(name string, isNew bool, size, available int64) deployment.ReplicaSet {
+		rs := deployment.ReplicaSet{Name: name, UID: name, Mine: true, Matches: true, SameTemplate: isNew, Replicas: size, Available: available}
+		if isNew {
+			rs.Revision = "1"
+		}
+		return rs
+	}
+	on := func(strategy string, want int64, sets ...deployment.ReplicaSet) *deployment.Snapshot {
+		return &deployment.Snapshot{Found: true, Selector: "app=web", Strategy: strategy, Want: want, MaxSurge: &deployment.IntOrPercent{Int: 2}, MaxUnavailable: &deployment.IntOrPercent{Int: 1}, ReplicaSets: sets}
+	}
+	gone := set("b", false, 4, 4) // It had only 2 pods lately.
+	gone.Least = &least
+	paused := on("RollingUpdate", 5, set("a", true, 3, 3), set("b", false, 4, 2))
+	paused.Paused = true
+	const rolling = "RollingUpdate"
+	for name, c := range map[string]struct {
+		on       *deployment.Snapshot
+		of, what string
+		want     int
+	}{
+		"both in one sync":          {on(rolling, 5, set("a", true, 3, 3), set("b", false, 2, 0), set("c", false, 2, 2)), "c", "2 → 1", 4},
+		"of one, the second":        {on(rolling, 5, set("a", true, 3, 3), set("b", false, 4, 2)), "b", "2 → 1", 4},
+		"another size":              {on(rolling, 5, set("a", true, 3, 3), set("b", false, 2, 0), set("c", false, 2, 2)), "c", "2 → 0", 0},
+		"pods that will not stay":   {on(rolling, 5, set("a", true, 3, 3), gone), "b", "4 → 1", 3},
+		"before one that is behind": {on(rolling, 5, set("a", true, 3, 3), set("b", false, 3, 1), set("c", false, 1, 2)), "b", "3 → 1", 5},
+		"after one that is behind":  {on(rolling, 5, set("a", true, 3, 3), set("b", false, 1, 2), set("c", false, 3, 1)), "c", "3 → 1", 0},
+		"no room":                   {on(rolling, 5, set("a", true, 3, 1), set("b", false, 3, 3)), "b", "3 → 2", 0},
+		"before the new one grows":  {on(rolling, 5, set("a", true, 3, 3), set("b", false, 3, 3)), "b", "3 → 1", 0},
+		"paused":                    {paused, "b", "2 → 1", 0},
+		"of one that has no size":   {on(rolling, 5, set("a", true, 3, 3), set("b", false, 4, 4), set("c", false, 0, 3)), "b", "4 → 0", 0},
+		"both under Recreate":       {on("Recreate", 5, set("a", true, 0, 0), set("b", false, 5, 5)), "a", "0 → 5", 0},
+		"no such ReplicaSet":        {on(rolling, 5, set("a", true, 3, 3)), "x", "0 → 5", 0},
+		"no new ReplicaSet":         {on(rolling, 5, set("b", false, 3, 3)), "b", "3 → 2", 0},
+	} {
+		seen := decision.Prediction{Predictable: decision.Predictable{Aspect: decision.AspectSize, Of: "ReplicaSet"}, Name: c.of, What: c.what}
+		if got := c.on.Departure(&seen); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
 	}
 }

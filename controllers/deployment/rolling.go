@@ -106,7 +106,7 @@ func (t *decider) mayGoEquation() *decision.Equation {
 
 // caughtUp is false while the status of an old ReplicaSet counts more
 // available pods than it may have. Kubernetes runs into an error there and
-// swallows it; the effect is the same.
+// swallows it, and may have shrunk others before.
 func (t *decider) caughtUp() bool {
 	for _, rs := range t.activeOld() {
 		if rs.Available > rs.Replicas {

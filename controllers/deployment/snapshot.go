@@ -141,8 +141,8 @@ type ReplicaSet struct {
 	CopyStale bool `json:"copyStale,omitempty"`
 
 	Replicas int64 `json:"replicas"`
-	// Least is the least size that it had since the generation that its status
-	// observed, where that is less than the present one.
+	// Least is the least size that it had since the one that its status shows,
+	// where that is less than the present one.
 	Least              *int64 `json:"least,omitempty"`
 	MinReady           int64  `json:"minReadySeconds,omitempty"`
 	Generation         int64  `json:"generation,omitempty"`

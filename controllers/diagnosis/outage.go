@@ -20,8 +20,11 @@ func silence(f *decision.Failure) string {
 	if strings.Contains(f.Message, "etcdserver") {
 		return "has lost its etcd"
 	}
-	if f.Code == 0 {
+	switch f.Code {
+	case 0:
 		return "does not answer"
+	case 401:
+		return "does not accept this process's credentials"
 	}
 	return "cannot serve"
 }

@@ -37,6 +37,7 @@ func TestUnanswered(t *testing.T) {
 		{"nothing is known of the failure", &decision.Outcome{State: decision.Unanswered}, ""},
 		{"not there", &decision.Outcome{State: decision.Unanswered, Failure: failure(0, decision.Unreachable, "dial tcp: connection refused")}, "the API server does not answer (connection refused)"},
 		{"overloaded", &decision.Outcome{State: decision.Unanswered, Failure: failure(503, "ServiceUnavailable", "try later")}, "the API server cannot serve (try later)"},
+		{"a certificate that has run out", &decision.Outcome{State: decision.Unanswered, Failure: failure(401, "Unauthorized", "Unauthorized")}, "the API server does not accept this process's credentials (Unauthorized)"},
 		{"without etcd", &decision.Outcome{State: decision.Unanswered, Failure: failure(500, "", "etcdserver: request timed out")}, "the API server has lost its etcd (request timed out)"},
 		{"refused", &decision.Outcome{State: decision.Refused, Failure: failure(403, "Forbidden", "no")}, ""},
 		{"refused by nobody", &decision.Outcome{State: decision.Refused, Failure: failure(0, decision.Unreachable, "EOF")}, "the API server does not answer (EOF)"},

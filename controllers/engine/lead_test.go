@@ -45,14 +45,14 @@ func TestLead(t *testing.T) {
 		go func() { ended <- l.Run(ctx, 1) }()
 		time.Sleep(time.Second)
 		mode := l.State().Mode
-		if got := r.All(); mode != string(Standby) || len(s.done) != 0 || len(got) != 1 || len(got[0].Rounds[0].Verdict.Actions) != 1 || got[0].Result != telemetry.ResultUnchanged {
+		if got := r.All(); mode != string(Standby) || len(s.done) != 0 || len(got) != 1 || len(got[0].Rounds[0].Verdict.Actions) != 1 || got[0].Result != telemetry.ResultUnchanged || !got[0].Standby {
 			t.Errorf("in mode %s it did %q, and recorded %d syncs", mode, s.done, len(got))
 		}
 		leads.Store(true)
 		l.Lead()
 		time.Sleep(time.Second)
 		got := r.All()
-		if mode := l.State().Mode; mode != string(Act) || !slices.Equal(s.done, []string{"web-1", "status"}) || len(got) != 2 || got[1].Causes[0].Kind != telemetry.CauseLead {
+		if mode := l.State().Mode; mode != string(Act) || !slices.Equal(s.done, []string{"web-1", "status"}) || len(got) != 2 || got[1].Causes[0].Kind != telemetry.CauseLead || got[1].Standby {
 			t.Errorf("in mode %s it did %q, and recorded %d syncs", mode, s.done, len(got))
 		}
 		cancel()

@@ -113,7 +113,10 @@ func New(of Settings, client kubernetes.Interface, opts Options) *Loop {
 	l := &Loop{name: of.Name, component: of.Component, limit: of.Tries, opts: opts.WithDefaults(), client: client}
 	l.expect = NewExpectations(l.opts.Clock)
 	l.queue = queue.New(queue.Options[string]{Name: of.Queue, Metrics: l.opts.Metrics, Clock: l.opts.Clock})
-	l.unblocks.client, l.unblocks.logger, l.unblocks.wake = l.opts.Metadata, l.opts.Logger, l.tryNow
+	l.unblocks.logger, l.unblocks.wake = l.opts.Logger, l.tryNow
+	if l.opts.Mode == Act { // Who only watches has nothing to try again, and asks for no rights for it.
+		l.unblocks.client = l.opts.Metadata
+	}
 	return l
 }
 
@@ -309,7 +312,7 @@ func (l *Loop) Waits() telemetry.LoopState {
 	sort.Slice(s.Expectations, func(i, j int) bool { return s.Expectations[i].Key < s.Expectations[j].Key })
 	for _, c := range l.caches {
 		state := l.filled(c)
-		state.Objects, state.RV = len(c.informer.GetStore().ListKeys()), c.informer.GetStore().LastStoreSyncResourceVersion()
+		state.Objects, state.RV = new(len(c.informer.GetStore().ListKeys())), c.informer.GetStore().LastStoreSyncResourceVersion()
 		state.Handled, state.Event = c.events.last()
 		s.Caches = append(s.Caches, state)
 	}

@@ -110,7 +110,7 @@ func TestWaits(t *testing.T) {
 		got = append(got, fmt.Sprint(e.Key, " ", e.Creates, " ", e.Deletes, " ", e.Expires.Sub(e.Since)))
 	}
 	for _, x := range s.Caches {
-		got = append(got, fmt.Sprint(x.Resource, " ", x.Synced, " ", x.Objects, " at ", x.RV, ", handled ", x.Handled))
+		got = append(got, fmt.Sprint(x.Resource, " ", x.Synced, " ", *x.Objects, " at ", x.RV, ", handled ", x.Handled))
 	}
 	want := []string{"ReplicaSet a", "ReplicaSet b", "ReplicaSet c", "shop/a 0 1 5m0s", "shop/m 1 0 5m0s", "shop/z 2 0 5m0s", "deployments false 2 at 42, handled 1"}
 	if diff := cmp.Diff(want, got); diff != "" || s.Name != "test" || s.Mode != "watch" || s.Running {

@@ -41,6 +41,9 @@ type Options struct {
 	Leads func() bool
 	// Burst bounds the pods that one sync creates or deletes. Default 500.
 	Burst int64
+	// Release is that of the API server, asked for at every use ([C-3]). Default: one that is not
+	// known, with the rules of Kubernetes 1.36.
+	Release func() telemetry.Release
 	// TerminatingReplicas and PodDeletionCost are upstream's switches
 	// DeploymentReplicaSetTerminatingReplicas and PodDeletionCost, read at every
 	// use. Both are on by default, as in Kubernetes 1.36.
@@ -66,7 +69,7 @@ type Options struct {
 	// Signature. It must not block. Default: nobody is told.
 	Rival func(manager, object string)
 	// Metadata watches namespaces for the Deployment loop, and what refuses pods (quotas,
-	// LimitRanges, ServiceAccounts) while it does. Default: nothing is watched. Then the
+	// LimitRanges, ServiceAccounts) while it does, where the loop acts. Default: nothing is watched. Then the
 	// back-off alone tries again, and a namespace that ends tells when it refuses something.
 	Metadata metadata.Interface
 	// Events takes the events of a loop. Default: they are sent to the API server, and
@@ -96,6 +99,9 @@ func (o Options) WithDefaults() Options {
 	}
 	if o.Burst == 0 {
 		o.Burst = 500
+	}
+	if o.Release == nil {
+		o.Release = func() telemetry.Release { return telemetry.Release{} }
 	}
 	if o.TerminatingReplicas == nil {
 		o.TerminatingReplicas = on

@@ -24,6 +24,16 @@ type Needs struct {
 	Options Options
 }
 
+// Gate is a feature that a program switches on or off.
+type Gate struct {
+	// Name is what it is called where it is switched.
+	Name string
+	// On is whether it is on unless somebody switches it: such a feature is beta, and alpha otherwise.
+	On bool
+	// Since is the minor release of the API server from which it is on; 0 for all.
+	Since int
+}
+
 // Registration is a loop as a program runs it, so that the program names none. A loop's room
 // has one, and package controllers lists them.
 type Registration struct {
@@ -39,10 +49,16 @@ type Registration struct {
 	// SyncsFlag is the flag of the manager that says how many syncs it runs at once, without
 	// its dashes.
 	SyncsFlag string
+	// Gates are the features that all have to be on for it to run; nil for none ([M-1]).
+	Gates []Gate
+	// OffByDefault is whether it only runs where a list names it ([M-1]).
+	OffByDefault bool
 	// Settings are what its parts are called. Component is the name of its client, too.
 	Settings Settings
 	// Workers is how many syncs it runs at once unless the program was told otherwise.
 	Workers int
+	// Rights are what it asks of the API server beside CommonRights.
+	Rights Rights
 	// New builds the loop and starts nothing.
 	New func(context.Context, Needs) (*Loop, error)
 	// Explain reads one object from a cluster and decides once, without informers and without

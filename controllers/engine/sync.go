@@ -79,12 +79,14 @@ func (l *Loop) attempt(ctx context.Context, t *telemetry.Trace) (target Sync) {
 	clock := l.stopwatch()
 	target, err := l.controller.Observe(ctx, t.Key())
 	t.Phases.Observe = clock()
+	mode := l.mode()
+	t.Standby = mode == Standby
 	if err != nil {
 		t.Failure = FailureOf(fmt.Errorf("observe: %w", err))
 		t.Failure.Message = redact.Message(t.Failure.Message)
 		return nil
 	}
-	s, mode := decision.Sync{Core: target.Core()}, l.mode()
+	s := decision.Sync{Core: target.Core()}
 	defer func() { t.Rounds = s.Rounds }() // Where it panics, too.
 	s.Run(func(v decision.Verdict) ([]decision.Outcome, decision.Learnt) {
 		t.Phases.Decide += clock()

@@ -145,6 +145,7 @@ func TestResume(t *testing.T) {
 		runs bool
 	}{
 		{"an outage", &url.Error{Op: "Put", URL: "https://cluster", Err: syscall.ECONNREFUSED}, true},
+		{"a certificate that has run out", apierrors.NewUnauthorized("Unauthorized"), true},
 		{"a refusal", apierrors.NewBadRequest("no"), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -86,6 +86,18 @@ func TestUnblockWakes(t *testing.T) {
 	})
 }
 
+// TestWatchersUnblockNothing: a loop that writes nothing has nothing refused, and asks for no right
+// to see what might end that.
+func TestWatchersUnblockNothing(t *testing.T) {
+	client := metadatafake.NewSimpleMetadataClient(metadatafake.NewTestScheme())
+	for mode, asks := range map[Mode]bool{Act: true, Watch: false} {
+		l := New(Settings{Name: "web"}, nil, Options{Mode: mode, Metadata: client})
+		if got := l.unblocks.client != nil; got != asks {
+			t.Errorf("in mode %s it asks = %v", mode, got)
+		}
+	}
+}
+
 // One watch serves all keys of a namespace, and ends with the last of them; a sync that
 // only waits changes nothing.
 func TestUnblockSharesAWatch(t *testing.T) {

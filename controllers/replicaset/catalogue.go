@@ -94,7 +94,7 @@ var Catalogue = decision.Catalogue{Loop: "replicaset", Report: []string{"RS-7", 
 	},
 	{
 		ID: "RS-7", Tag: "RS-7", Text: "Does the status say how many pods are terminating?",
-		Doc:      "A switch of the cluster (DeploymentReplicaSetTerminatingReplicas), read at every sync. It changes no decision.",
+		Doc:      "A switch of the cluster (DeploymentReplicaSetTerminatingReplicas), on from v1.35 of the API server, read at every sync. It changes no decision.",
 		Upstream: "pkg/controller/replicaset: syncReplicaSet, terminatingPods",
 		Answers:  []decision.Answer{{Is: decision.Yes, Then: "count them", Passes: true}, {Is: decision.No, Then: "omit the field", Passes: true}},
 	},

@@ -48,8 +48,11 @@ func Found(s *Snapshot, rounds []decision.Round) decision.Diagnosis {
 	case o == nil || o.State == decision.Unknown:
 	case a.Kind == decision.DeletePods:
 		return diagnose(s, []decision.Finding{undeleted(s, o)})
-	case o.Failure != nil:
+	case o.Failure != nil || failure(o) != nil: // A recording may not say why.
 		return diagnose(s, []decision.Finding{refusal(s, o)})
+	}
+	if f := refusedBefore(s, rounds); f != nil {
+		return diagnose(s, []decision.Finding{*f})
 	}
 	return Diagnose(s)
 }

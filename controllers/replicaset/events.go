@@ -4,6 +4,9 @@ import (
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
+// reasonCreated and reasonDeleted are those of the events about a pod.
+const reasonCreated, reasonDeleted = "SuccessfulCreate", "SuccessfulDelete"
+
 // events are the words of [EV-2] for everything that was created or deleted and
 // for the first error of each kind. Claims have none.
 func events(rounds []decision.Round) []decision.Event {
@@ -23,11 +26,11 @@ func eventsOf(a *decision.Action, o *decision.Outcome) []decision.Event {
 	var done, bad decision.Event
 	switch a.Kind {
 	case decision.CreatePods:
-		done = decision.Event{Type: "Normal", Reason: "SuccessfulCreate", Message: "Created pod: "}
-		bad = decision.Event{Type: "Warning", Reason: "FailedCreate", Message: "Error creating: "}
+		done = decision.Event{Type: "Normal", Reason: reasonCreated, Message: "Created pod: "}
+		bad = decision.Event{Type: "Warning", Reason: reasonCreate, Message: "Error creating: "}
 	case decision.DeletePods:
-		done = decision.Event{Type: "Normal", Reason: "SuccessfulDelete", Message: "Deleted pod: "}
-		bad = decision.Event{Type: "Warning", Reason: "FailedDelete", Message: "Error deleting: "}
+		done = decision.Event{Type: "Normal", Reason: reasonDeleted, Message: "Deleted pod: "}
+		bad = decision.Event{Type: "Warning", Reason: reasonDelete, Message: "Error deleting: "}
 	default:
 		return nil
 	}

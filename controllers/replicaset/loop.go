@@ -9,12 +9,14 @@ import (
 // Loop is what the rest of the program knows of the loop of ReplicaSets.
 var Loop = decision.Loop{
 	Name: "replicaset", Kind: "ReplicaSet", Aliases: []string{"rs", "replicaset.apps", "replicasets.apps"}, Owner: "deployment",
-	Catalogue: Catalogue, Reasons: Reasons, Headlines: headlines, New: empty, Decode: decodeLoop,
+	Shows:     []decision.Resource{{Group: "apps", Name: "replicasets"}, {Name: "pods"}},
+	Catalogue: Catalogue, Reasons: Reasons, Headlines: headlines, Predicts: predicts("ReplicaSet"), Signs: signs, New: empty, Decode: decodeLoop,
 }
 
 // ControllerLoop is the same of ReplicationControllers, which it serves by the same rules ([RM-1]).
 var ControllerLoop = decision.Loop{
 	Name: "replicationcontroller", Kind: "ReplicationController", Aliases: []string{"rc"}, Listed: true,
+	Shows: []decision.Resource{{Name: "replicationcontrollers"}, {Name: "pods"}},
 	FirstSteps: `kubectl create -f - <<'END'
 {"apiVersion": "v1", "kind": "ReplicationController", "metadata": {"name": "web"},
  "spec": {"replicas": 3, "selector": {"app": "web"},
@@ -22,8 +24,15 @@ var ControllerLoop = decision.Loop{
 END
 kubectl scale rc/web --replicas=5
 loopscope rolling-update web --image=nginx:1.29   # to another image`,
-	Catalogue: controllerCatalogue(), Reasons: Reasons, Headlines: headlines, New: empty, Decode: decodeLoop,
+	Catalogue: controllerCatalogue(), Reasons: Reasons, Headlines: headlines, Predicts: predicts("ReplicationController"), Signs: signs, New: empty, Decode: decodeLoop,
 }
+
+func predicts(kind string) []decision.Predictable {
+	return []decision.Predictable{{Aspect: decision.AspectCreation, Of: "Pod"}, {Aspect: decision.AspectDeletion, Of: "Pod"}, {Aspect: decision.AspectOwner, Of: "Pod"},
+		{Aspect: decision.AspectStatus, Of: kind}, {Aspect: decision.AspectConditions, Of: kind}, {Aspect: decision.AspectEvent, Of: kind}}
+}
+
+var signs = map[decision.Predictable]string{{Aspect: decision.AspectCreation, Of: "Pod"}: reasonCreated, {Aspect: decision.AspectDeletion, Of: "Pod"}: reasonDeleted}
 
 func controllerCatalogue() decision.Catalogue {
 	c := Catalogue

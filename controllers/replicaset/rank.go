@@ -69,26 +69,29 @@ func bucket(since, now time.Time) int64 {
 // pods counts on that, or it would fall below its floor.
 // Pods that it finds equal make a run, which tail and UIDs put in order.
 func head(a, b *candidate) int {
-	return cmp.Or(
-		first(a.pod.Node == "", b.pod.Node == ""),
-		cmp.Compare(a.phase, b.phase),
-		first(!a.pod.Ready, !b.pod.Ready),
-		first(a.settling, b.settling),
-		cmp.Compare(a.cost, b.cost),
-		cmp.Compare(b.colocated, a.colocated),
-		first(a.readyZero, b.readyZero),
-		cmp.Compare(a.readyBucket, b.readyBucket),
-	)
+	return cmp.Or(state(a, b), first(a.settling, b.settling), place(a, b))
+}
+
+// state compares criteria 1 to 3.
+func state(a, b *candidate) int {
+	return cmp.Or(first(a.pod.Node == "", b.pod.Node == ""), cmp.Compare(a.phase, b.phase), first(!a.pod.Ready, !b.pod.Ready))
+}
+
+// place compares criteria 4, 5 and the bucket of 6.
+func place(a, b *candidate) int {
+	return cmp.Or(cmp.Compare(a.cost, b.cost), cmp.Compare(b.colocated, a.colocated), first(a.readyZero, b.readyZero), cmp.Compare(a.readyBucket, b.readyBucket))
 }
 
 // tail compares criteria 7 and 8 of pods that got ready at the same instant.
-func tail(a, b *candidate) int {
+func tail(a, b *candidate) int { return cmp.Or(history(a, b), byUID(a, b)) }
+
+// history compares criteria 7 and 8 without the UIDs.
+func history(a, b *candidate) int {
 	return cmp.Or(
 		cmp.Compare(b.pod.Restarts, a.pod.Restarts),
 		cmp.Compare(b.pod.SidecarRestarts, a.pod.SidecarRestarts),
 		first(a.pod.Created.IsZero(), b.pod.Created.IsZero()),
 		cmp.Compare(a.ageBucket, b.ageBucket),
-		byUID(a, b),
 	)
 }
 
@@ -124,25 +127,22 @@ func order(cs []candidate) {
 // orderRun sorts a run that is sorted by UID. Upstream compares pods that got
 // ready at different instants by UID, and those of one instant by tail; that
 // relation is not transitive among three pods, and its result then depends on the
-// sorting algorithm. Here a pod's place is the number of pods that go before it
+// sorting algorithm; nor does it put pods of one instant in order that were created
+// in one second. Here a pod's place is the number of pods that go before it
 // pair by pair, then its UID: the same order wherever upstream has one, and a
 // deterministic one where it has none.
 func orderRun(run []candidate) {
 	if len(run) < 2 {
 		return
 	}
-	type place struct {
+	type placed struct {
 		candidate
 		before int
 	}
-	places, groups := make([]place, len(run)), map[time.Time][]int{}
+	places, groups := make([]placed, len(run)), map[time.Time][]int{}
 	for i, c := range run {
-		places[i] = place{c, i}
-		instant := c.pod.ReadySince.UTC().Round(0)
-		if !c.pod.Ready {
-			instant = time.Time{}
-		}
-		groups[instant] = append(groups[instant], i)
+		places[i] = placed{c, i}
+		groups[c.readyAt()] = append(groups[c.readyAt()], i)
 	}
 	for _, group := range groups {
 		byTail := slices.Clone(group)
@@ -154,7 +154,7 @@ func orderRun(run []candidate) {
 			places[i].before += at
 		}
 	}
-	slices.SortStableFunc(places, func(a, b place) int { return cmp.Compare(a.before, b.before) })
+	slices.SortStableFunc(places, func(a, b placed) int { return cmp.Compare(a.before, b.before) })
 	for i := range places {
 		run[i] = places[i].candidate
 	}
@@ -184,6 +184,14 @@ func listed(active []*Pod) []decision.Victim {
 		victims[i] = decision.Victim{Name: p.Name, UID: p.UID, Rank: int64(i) + 1}
 	}
 	return victims
+}
+
+// readyAt is the instant at which a pod got ready; the zero time of one that is not.
+func (c *candidate) readyAt() time.Time {
+	if !c.pod.Ready {
+		return time.Time{}
+	}
+	return c.pod.ReadySince.UTC().Round(0)
 }
 
 // facts are the values of all criteria, in the order in which they are compared.

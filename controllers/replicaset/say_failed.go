@@ -62,7 +62,7 @@ func (t *teller) manageRefused() bool {
 	case o.State == decision.Unknown:
 		t.replyLost(a, o)
 	case a.Kind == decision.CreatePods:
-		t.createRefused(o)
+		t.createRefused(refusal(t.s, o), t.leftOver(o))
 	default:
 		t.fail("delete-refused")
 		t.out.Lead = told(t.leftOver(o).Say(" of ").Count("pods", t.tally.pods).
@@ -91,10 +91,9 @@ func (t *teller) replyLost(a *decision.Action, o *decision.Outcome) {
 }
 
 // createRefused tells who refuses the pods, and what would end that.
-func (t *teller) createRefused(o *decision.Outcome) {
-	f := refusal(t.s, o)
+func (t *teller) createRefused(f decision.Finding, missing decision.Words) {
 	t.fail(f.Code)
-	lead := append(append(decision.Words{}, f.Before...), t.leftOver(o)...)
+	lead := append(append(decision.Words{}, f.Before...), missing...)
 	lead = lead.Say(" of ").Count("wanted", t.s.Want).Say(prose.Plural(t.s.Want, " pod", " pods"))
 	t.out.Lead = diagnosis.Fit(append(lead, f.After...), longLead)
 	t.out.Then = diagnosis.Fit(diagnosis.Ends([]decision.Finding{f}), longLead)
@@ -105,16 +104,31 @@ func (t *teller) createRefused(o *decision.Outcome) {
 
 // refusal is who refused pods.
 func refusal(s *Snapshot, o *decision.Outcome) decision.Finding {
-	return diagnosis.OfRefusal(diagnosis.Refusal{Namespace: s.Namespace, Message: o.Failure.Message, Count: left(s, count(s), o), Since: s.Now})
+	return diagnosis.OfRefusal(refused(s, o))
 }
 
 // undeleted is who refused to delete pods.
 func undeleted(s *Snapshot, o *decision.Outcome) decision.Finding {
+	return diagnosis.OfDeletion(refused(s, o))
+}
+
+// refused is what is known of pods that were refused.
+func refused(s *Snapshot, o *decision.Outcome) diagnosis.Refusal {
 	r := diagnosis.Refusal{Namespace: s.Namespace, Count: left(s, count(s), o), Since: s.Now}
 	if o.Failure != nil {
 		r.Message = o.Failure.Message
 	}
-	return diagnosis.OfDeletion(r)
+	return r
+}
+
+// wasRefused tells of a sync that only planned what the status says is refused.
+func (t *teller) wasRefused() bool {
+	f := refusedBefore(t.s, t.rounds)
+	if f == nil {
+		return false
+	}
+	t.createRefused(*f, decision.Words{}.Count("left", t.s.Want-t.tally.pods))
+	return true
 }
 
 func (t *teller) statusRefused() bool {

@@ -71,37 +71,32 @@ func changes(from, to Status) []decision.Change {
 	add("readyReplicas", from.Ready, to.Ready)
 	add("availableReplicas", from.Available, to.Available)
 	add("terminatingReplicas", pointed(from.Terminating), pointed(to.Terminating))
-	if !slices.Equal(from.Conditions, to.Conditions) {
-		out = append(out, decision.Change{
-			Field: "status.conditions", From: named(from.Conditions), To: named(to.Conditions),
-		})
-	}
+	add("conditions["+replicaFailure+"]", stated(failing(from.Conditions)), stated(failing(to.Conditions)))
 	return out
 }
 
 func pointed(n *int64) string {
 	if n == nil {
-		return "unset"
+		return ""
 	}
 	return fmt.Sprint(*n)
 }
 
-// named prints conditions by type, status and reason.
-func named(conditions []decision.Condition) string {
-	text := ""
-	for _, c := range conditions {
-		if text != "" {
-			text += ", "
-		}
-		text += c.Type + "=" + c.Status
-		if c.Reason != "" {
-			text += " (" + c.Reason + ")"
-		}
+// failing is the ReplicaFailure of a status; nil for none.
+func failing(conditions []decision.Condition) *decision.Condition {
+	i := slices.IndexFunc(conditions, func(c decision.Condition) bool { return c.Type == replicaFailure })
+	if i < 0 {
+		return nil
 	}
-	if text == "" {
-		return "none"
+	return &conditions[i]
+}
+
+// stated is status and reason of a condition, as one says of any what it was; "" for none.
+func stated(c *decision.Condition) string {
+	if c == nil {
+		return ""
 	}
-	return text
+	return c.Status + " " + c.Reason
 }
 
 // timers arms [RS-11] and the end of new expectations, so that the key is

@@ -6,8 +6,12 @@ import (
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
-// replicaFailure is the only condition of this loop.
-const replicaFailure = "ReplicaFailure"
+// replicaFailure is the only condition of this loop, with its reasons.
+const (
+	replicaFailure = "ReplicaFailure"
+	reasonCreate   = "FailedCreate"
+	reasonDelete   = "FailedDelete"
+)
 
 // status computes [RS-9], with what this process asked for counted as done.
 func status(s *Snapshot, rounds []decision.Round, t tally) Status {

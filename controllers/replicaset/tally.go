@@ -171,9 +171,9 @@ func manageError(rounds []decision.Round) (reason, message string) {
 	case f == nil:
 		return "", ""
 	case a.Kind == decision.CreatePods:
-		return "FailedCreate", f.Message
+		return reasonCreate, f.Message
 	default:
-		return "FailedDelete", deleteError + cause(f)
+		return reasonDelete, deleteError + cause(f)
 	}
 }
 

@@ -40,7 +40,7 @@ func (t *decider) labelTemplate(key string) bool {
 		Kind: decision.Update, Target: t.s.ref(t.s.Old), Question: "RU-6.template",
 		Changes: []decision.Change{
 			{Field: labelField("spec.template.metadata.labels", key), To: t.s.OldKey},
-			annotate(AnnotationStepped, stamp(t.s.Old.Stepped), stamp(t.s.Now)), // Strays are younger than this.
+			t.stepped(t.s.Old), // Strays are younger than this.
 		},
 	})
 	return true

@@ -63,7 +63,7 @@ var Catalogue = decision.Catalogue{Loop: "rollingupdate", Report: []string{"RU-9
 		Upstream: "kubectl: Rename, which deletes the new one and keeps its pods",
 		Answers: []decision.Answer{
 			writes(yes("take them over", toReport), decision.Update),
-			writes(no("have the new one let go of them, delete it, or wait", toReport), decision.Update, decision.Delete, decision.Scale),
+			writes(no("have the new one let go of them, delete it, or wait", toReport, "RU-9.deadline"), decision.Update, decision.Delete, decision.Scale),
 		},
 	},
 	{
@@ -71,7 +71,7 @@ var Catalogue = decision.Catalogue{Loop: "rollingupdate", Report: []string{"RU-9
 		Doc:      "Its loop may not have seen yet that nobody controls the pods, and would make others. So its template names a ServiceAccount that is not there, and the API server refuses pods of it, until its status counts them all.",
 		Upstream: "none: kubectl creates it anew, and hopes",
 		Answers: []decision.Answer{
-			writes(yes("give the template its ServiceAccount back", toReport), decision.Update), no("wait", toReport),
+			writes(yes("give the template its ServiceAccount back", toReport, "RU-9.conditions"), decision.Update), no("wait", "RU-9.deadline"),
 		},
 	},
 	{

@@ -98,7 +98,7 @@ func number(n *int64) string {
 func (t *decider) result(ended string) string {
 	r := Result{Ended: ended, From: t.s.Name, To: t.s.NewName, At: t.s.Now}
 	if p := t.s.parked(); p != nil {
-		r.ID, r.To = p.ID, p.From
+		r.ID, r.To, r.TookOver = p.ID, p.From, true
 	} else if t.s.Request != nil {
 		r.ID = t.s.Request.ID
 	}
@@ -158,23 +158,27 @@ func (t *decider) parked() bool {
 // ReplicationControllers may run elsewhere and lag: whatever it has not seen yet, it deletes no
 // pod and makes none too many.
 func (t *decider) takeOver() {
+	old, p := t.s.Old, *t.s.Old.Parked
+	t.from, t.to, t.desired = t.s.New, old, p.Size
+	if t.from == nil {
+		t.from = &Controller{Name: p.From} // It has gone already.
+	}
 	switch {
-	case t.s.Old.Deleting:
+	case old.Deleting:
 		t.leaf = leafDeleting // What is being deleted adopts nothing.
 		return
-	case t.s.Old.Parked.Account != nil:
+	case p.Account != nil:
 		t.unseal()
 		return
 	}
 	if !t.released() {
 		return
 	}
-	old, p := t.s.Old, *t.s.Old.Parked
 	p.Account = &old.Account
 	t.act(decision.Action{
 		Kind: decision.Update, Target: t.s.ref(old), Question: "RU-10.released", Size: &decision.Size{From: old.Size, To: p.Size},
 		Changes: append([]decision.Change{resized(old.Size, p.Size)},
-			matching(parkedValue, "", decision.Change{Field: FieldAccount, From: old.Account, To: SealedAccount}, annotate(AnnotationParked, old.Parked.Text(), p.Text()))...),
+			matching(parkedValue, "", decision.Change{Field: FieldAccount, From: old.Account, To: SealedAccount}, annotate(AnnotationParked, old.Parked.Text(), p.Text()), t.stepped(old))...),
 	})
 }
 
@@ -200,7 +204,7 @@ func (t *decider) released() bool {
 	case n != nil && !n.Deleting && (!n.LetsGo || n.Size > 0): // Scaled after it let go, it would make others.
 		t.act(decision.Action{
 			Kind: decision.Update, Target: t.s.ref(n), Question: "RU-10.released", Size: &decision.Size{From: n.Size},
-			Changes: append([]decision.Change{resized(n.Size, 0)}, matching("", parkedValue)...),
+			Changes: append([]decision.Change{resized(n.Size, 0)}, matching("", parkedValue, t.stepped(n))...),
 		})
 	case old.Size > 0: // Somebody scaled it: its pods would be nobody's.
 		t.scale(old, 0, "RU-10.released")
@@ -227,6 +231,9 @@ func (t *decider) unseal() {
 			Unblocks: words("when the status of ").Name(old.Name).Say(" tells as many pods as it takes over"),
 			When:     decision.Unblock{Event: decision.StatusObserved, Of: t.s.ref(old)},
 		})
+		return
+	}
+	if t.saysLate() && !t.conditions(statusTrue, reasonComplete) {
 		return
 	}
 	changes := append([]decision.Change{annotate(AnnotationParked, old.Parked.Text(), "")}, t.forgotten(old, Complete)...)
@@ -264,7 +271,8 @@ func (t *decider) inVain() bool {
 // holdTakeOver holds what comes next, and looks again by the clock: the events of pods that
 // nobody controls need not lead here.
 func (t *decider) holdTakeOver(at leaf, h decision.Held) {
-	t.leaf, h.Target = at, t.s.ref(t.s.Old)
+	h.Target = t.s.ref(t.s.Old)
 	t.hold(h)
 	t.timer(t.s.Now.Add(lookAgain), timerReleased, h.Question)
+	t.waits(at)
 }

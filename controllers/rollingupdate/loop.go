@@ -9,6 +9,7 @@ import (
 // Loop is what the rest of the program knows of the loop.
 var Loop = decision.Loop{
 	Name: "rollingupdate", Kind: "RollingUpdate", Noun: "rolling update", Listed: true,
+	Shows:      []decision.Resource{{Name: "replicationcontrollers"}, {Name: "pods"}},
 	FirstSteps: "loopscope rolling-update web --image=nginx:1.29",
 	Catalogue:  Catalogue, Reasons: Reasons, Headlines: headlines,
 	New: func() decision.Snapshot { return new(Snapshot) },

@@ -34,6 +34,9 @@ func (t *decider) numbers() []decision.Fact {
 			oldPods, newAvailable, oldAvailable = 0, newAvailable+oldAvailable, 0
 		}
 	}
+	if t.s.TookOver() {
+		oldPods, newPods, oldAvailable, newAvailable = 0, oldPods, 0, oldAvailable
+	}
 	wanted := t.wanted()
 	facts = append(facts,
 		decision.Count("wanted", wanted), decision.Count("new", newPods), decision.Count("old", oldPods),
@@ -68,7 +71,7 @@ func (t *decider) wanted() int64 {
 // diagnosis is what keeps the pods from being available that the update waits for.
 func (t *decider) diagnosis() decision.Diagnosis {
 	c := t.to
-	if c == nil {
+	if c == nil || t.s.parked() != nil { // What is taken over comes as it is.
 		return decision.Diagnosis{}
 	}
 	var blocking []decision.Pod

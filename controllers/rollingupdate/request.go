@@ -161,6 +161,14 @@ func ParseRequest(text string) (*Request, error) {
 // Text is the request as it stands in the annotation.
 func (r *Request) Text() string { return text(r) }
 
+// Goal is what is asked for, in the words of a sentence: "image web:2".
+func (r *Request) Goal() string {
+	if r.Image != "" {
+		return "image " + r.Image
+	}
+	return r.To
+}
+
 func (r *Request) setDefaults() {
 	if r.DeploymentKey == "" {
 		r.DeploymentKey = DefaultKey
@@ -284,6 +292,8 @@ type Result struct {
 	From string    `json:"from"`
 	To   string    `json:"to"`
 	At   time.Time `json:"at"`
+	// TookOver is set where the one of the old name has got the pods.
+	TookOver bool `json:"tookOver,omitempty"`
 }
 
 // The ends of an update.

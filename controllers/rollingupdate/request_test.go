@@ -117,3 +117,23 @@ func FuzzParseRequest(f *testing.F) {
 		}
 	})
 }
+
+// FuzzWritten: what is said to be written by an update is read back as it stands, or is none of it.
+func FuzzWritten(f *testing.F) {
+	for _, seed := range []string{`{"size":3,"from":"web-1","uid":"a-1","account":"builder","id":"x"}`, `{"ended":"complete","from":"web-1","to":"web-2","at":"2026-03-14T09:30:00Z","tookOver":true}`,
+		`{"size":-1}`, `{"size":99999999999}`, `{"ended":"else"}`, `null`, `{`} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if p, err := rollingupdate.ParseParked(text); err == nil {
+			if again, err := rollingupdate.ParseParked(p.Text()); err != nil || again.Text() != p.Text() {
+				t.Errorf("%s is read back as %+v, %v", p.Text(), again, err)
+			}
+		}
+		if r := rollingupdate.ParseResult(text); r != nil {
+			if again := rollingupdate.ParseResult(r.Text()); again == nil || again.Text() != r.Text() {
+				t.Errorf("%s is read back as %+v", r.Text(), again)
+			}
+		}
+	})
+}

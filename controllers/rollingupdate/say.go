@@ -27,8 +27,10 @@ type teller struct {
 func (t *decider) say(rounds []decision.Round, _ *decision.Report, try decision.Try) decision.Sentence {
 	x := &teller{decider: t, round: rounds[len(rounds)-1], try: try}
 	x.out.Namespace, x.out.Object = t.s.Namespace, t.s.Name
+	x.saysHowToGoBack = t.s.parked() != nil // There is no way back.
 	if !x.failed() {
 		x.state()
+		x.askedTooLate()
 		if t.back && x.out.State == "moving" {
 			x.out.State = "moving back"
 		}
@@ -68,6 +70,7 @@ func (t *teller) state() {
 	case leafCounting:
 		t.is(decision.ToneMoving, "counting", "moving", words("it has taken over the pods of ").Name(t.s.Old.Parked.From).Say(", and its status tells ").Count("counted", t.s.Old.Replicas).Say(" of ").Count("wanted", t.s.Old.Parked.Size),
 			words("Continues when its loop counts them; until then it cannot make any"))
+		t.tooLong()
 	case leafSeen:
 		t.is(decision.ToneMoving, "template", "moving", words("its loop has not seen yet that its pods get a label, and might make one without"), words("Continues when its status tells that it has"))
 		t.tooLong()
@@ -82,6 +85,23 @@ func (t *teller) is(tone decision.Tone, code, state string, lead, then decision.
 	t.out.Tone, t.out.Code, t.out.Verb, t.out.State, t.out.Lead, t.out.Then = tone, code, "is", state, lead, then
 }
 
+// askedTooLate answers who wants to stop an update that only hands over its pods.
+func (t *teller) askedTooLate() {
+	r := t.s.Request
+	if t.s.parked() == nil || r == nil || !r.Abort && !r.Paused {
+		return
+	}
+	what := "pause it"
+	if r.Abort {
+		what = "take the update back"
+	}
+	then := words("It is too late to " + what)
+	if len(t.out.Then) > 0 {
+		then = t.out.Then.Say(". It is too late to " + what)
+	}
+	t.out.Then = then
+}
+
 func (t *teller) releasing() {
 	from, own := t.s.Old.Parked.From, t.s.Old.Replicas
 	switch {
@@ -94,6 +114,7 @@ func (t *teller) releasing() {
 	default:
 		t.is(decision.ToneMoving, "releasing", "moving", words("").Name(from).Say(" has let go of its pods, which go over to ").Name(t.s.Name), words("Continues when the statuses of both tell that they have none"))
 	}
+	t.tooLong()
 }
 
 // rescaledBy tells who works against the update, and how to get it going again.
@@ -129,7 +150,7 @@ func (t *teller) ended() {
 		lead = lead.Say(" was completed ").Since(r.At).Say(" ago")
 	}
 	var then decision.Words
-	if r.Ended == Complete && t.s.Name == r.From && t.s.Old != nil && t.s.Old.Size > 0 {
+	if t.s.TookOver() {
 		then = words("Its pods were made as those of ").Name(r.To).Say(", which gave them to ").Name(t.s.Name)
 	}
 	t.is(decision.ToneOK, r.Ended, "at rest", lead, then)

@@ -20,7 +20,7 @@ var scenes = []scene{
 	{name: "gone", comment: "Neither exists.", snapshot: starting(unasked, withoutOld)},
 	{name: "none", comment: "Nobody asks for anything.", snapshot: starting(unasked)},
 	{name: "complete", comment: "The last update went through.", snapshot: starting(unasked, func(s *rollingupdate.Snapshot) {
-		s.Result = &rollingupdate.Result{ID: "r1", Ended: rollingupdate.Complete, From: "web", To: "web-6d5", At: now.Add(-time.Hour)}
+		s.Result = &rollingupdate.Result{ID: "r1", Ended: rollingupdate.Complete, From: "web", To: "web-6d5", At: now.Add(-time.Hour), TookOver: true}
 	})},
 	{name: "aborted", comment: "The last update was taken back; this is what it was to become.", snapshot: starting(unasked, func(s *rollingupdate.Snapshot) {
 		s.Result = &rollingupdate.Result{Ended: rollingupdate.Aborted, From: "web-old", To: "web", At: now.Add(-time.Minute)}
@@ -187,6 +187,18 @@ var scenes = []scene{
 	{name: "unseal", comment: "It counts them all.", snapshot: ended(parkedOld, withoutNew, sealed(3, 3)), outcomes: written("14")},
 	{name: "unseal-edited", comment: "Somebody has given it another ServiceAccount meanwhile.", snapshot: ended(parkedOld, withoutNew, sealed(3, 3), func(s *rollingupdate.Snapshot) { s.Old.Account = "builder" }), outcomes: written("14")},
 	{name: "unseal-fewer", comment: "A pod has ended meanwhile, and the request was removed.", snapshot: ended(parkedOld, withoutNew, unasked, sealed(2, 2)), outcomes: written("14")},
+	{name: "releasing-long", comment: "Its loop does not let go of its pods, for longer than the timeout.", snapshot: ended(parkedLong, lettingGo, stepped(6*time.Minute), says("False", "ProgressDeadlineExceeded"), func(s *rollingupdate.Snapshot) {
+		s.Strays = pods("web-6d5", 3, 3, "6d5")
+	})},
+	{name: "releasing-too-long", comment: "The same when the timeout has just passed.", snapshot: ended(parkedLong, lettingGo, stepped(6*time.Minute), func(s *rollingupdate.Snapshot) {
+		s.Strays = pods("web-6d5", 3, 3, "6d5")
+	}), outcomes: []decision.Outcome{{State: decision.Written, RV: "12"}, {State: decision.Written, RV: "22"}}},
+	{name: "releasing-abort", comment: "Somebody wants to take it back by then.", snapshot: ended(parkedOld, lettingGo, asks(aborted), func(s *rollingupdate.Snapshot) {
+		s.Strays = pods("web-6d5", 3, 3, "6d5")
+	})},
+	{name: "counting-paused", comment: "Somebody wants to pause it by then.", snapshot: ended(parkedOld, withoutNew, sealed(3, 2), asks(paused))},
+	{name: "counting-long", comment: "Its loop does not count them for longer than the timeout, and the request is gone.", snapshot: ended(parkedLong, withoutNew, sealed(3, 2), unasked, says("False", "ProgressDeadlineExceeded"))},
+	{name: "counted-late", comment: "It counts them after the timeout: the condition is true again.", snapshot: ended(parkedLong, withoutNew, sealed(3, 3), says("False", "ProgressDeadlineExceeded")), outcomes: written("14")},
 	{name: "heir-grows", comment: "The old one is gone, and the new one is to have more pods.", snapshot: moving(0, 2, 2, asks(to("web-6d5")), withoutOld), outcomes: written("21")},
 	{name: "heir-keeps-its-name", comment: "The old one is gone, and the new one is done.", snapshot: ended(asks(to("web-6d5")), withoutOld), outcomes: written("21")},
 	{name: "heir-takes-the-name", comment: "kubectl was interrupted while it renamed.", snapshot: ended(asks(to("web-6d5"), func(r *rollingupdate.Request) { r.Cleanup = rollingupdate.Rename }), withoutOld), outcomes: written("30")},

@@ -140,6 +140,13 @@ func onItsOwn(s *rollingupdate.Snapshot) { s.New.Source, s.New.Desired = "", nil
 
 func parkedOld(s *rollingupdate.Snapshot) {
 	s.Old.Parked = &rollingupdate.Parked{Size: 3, From: s.NewName, UID: "u-new", ID: "r1"}
+	s.Old.Stepped = now.Add(-2 * time.Second)
+}
+
+// parkedLong is one that has waited for longer than the timeout.
+func parkedLong(s *rollingupdate.Snapshot) {
+	parkedOld(s)
+	s.Old.Stepped = now.Add(-6 * time.Minute)
 }
 
 // lettingGo is a new one that its pods are released from.

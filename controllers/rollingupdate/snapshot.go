@@ -145,6 +145,12 @@ func (s *Snapshot) self() decision.Ref {
 	return decision.Ref{Kind: kindController, Namespace: s.Namespace, Name: s.Name}
 }
 
+// TookOver reports whether the one of the old name has the pods of the update that has ended.
+func (s *Snapshot) TookOver() bool {
+	r := s.Result
+	return s.Old != nil && s.New == nil && s.Request == nil && r != nil && r.Ended == Complete && r.TookOver && s.Old.Size > 0
+}
+
 func (s *Snapshot) ref(c *Controller) decision.Ref {
 	return decision.Ref{Kind: kindController, Namespace: s.Namespace, Name: c.Name, UID: c.UID, RV: c.RV}
 }

@@ -77,8 +77,11 @@ func (t *decider) endReason() string {
 }
 
 func (t *decider) goingReason() string {
-	if t.back {
+	switch {
+	case t.back:
 		return reasonAborting
+	case t.s.parked() != nil: // Only the names change hands.
+		return reasonComplete
 	}
 	return reasonProgressing
 }
@@ -212,13 +215,18 @@ func (t *decider) scale(c *Controller, size int64, question string) {
 	step.Facts = append(step.Facts, decision.Count("size.from", c.Size), decision.Count("size.to", size))
 	t.act(decision.Action{
 		Kind: decision.Scale, Target: t.s.ref(c), Question: question, Size: &decision.Size{From: c.Size, To: size},
-		Changes: []decision.Change{resized(c.Size, size), annotate(AnnotationStepped, stamp(c.Stepped), stamp(t.s.Now)), annotate(AnnotationSize, number(c.Given), strconv.FormatInt(size, 10))},
+		Changes: []decision.Change{resized(c.Size, size), t.stepped(c), annotate(AnnotationSize, number(c.Given), strconv.FormatInt(size, 10))},
 	})
 }
 
 // resized is a change of size, for people: acting takes it from the action's Size.
 func resized(from, to int64) decision.Change {
 	return decision.Change{Field: "spec.replicas", From: strconv.FormatInt(from, 10), To: strconv.FormatInt(to, 10)}
+}
+
+// stepped writes down that a step was taken.
+func (t *decider) stepped(c *Controller) decision.Change {
+	return annotate(AnnotationStepped, stamp(c.Stepped), stamp(t.s.Now))
 }
 
 func stamp(at time.Time) string {
@@ -231,7 +239,7 @@ func stamp(at time.Time) string {
 // waits publishes how it stands while nothing can be done, and says when that has taken too
 // long ([RU-9]).
 func (t *decider) waits(at leaf) {
-	since, timeout := t.stillSince(), time.Duration(*t.s.Request.Timeout)
+	since, timeout := t.stillSince(), t.timeout()
 	facts := []decision.Fact{decision.Duration("timeout", timeout)}
 	if !since.IsZero() {
 		facts = append(facts, decision.Instant("since", since))
@@ -248,6 +256,14 @@ func (t *decider) waits(at leaf) {
 	if t.conditions(status, reason) {
 		t.leaf = at
 	}
+}
+
+// timeout is how long nothing may move. Somebody may have removed the request by the end.
+func (t *decider) timeout() time.Duration {
+	if t.s.Request == nil {
+		return DefaultTimeout
+	}
+	return time.Duration(*t.s.Request.Timeout)
 }
 
 // stillSince is since when nothing moves: the last step, or where none was taken since the

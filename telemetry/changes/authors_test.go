@@ -526,3 +526,33 @@ func check(t testing.TB, err error) {
 		t.Fatal(err)
 	}
 }
+
+// TestMakersOfPods: who made a pod is remembered by its first version, of the newest pods alone, and only
+// where somebody asks for that.
+func TestMakersOfPods(t *testing.T) {
+	pod := func(uid, rv, manager string) *corev1.Pod {
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: types.UID(uid), ResourceVersion: rv, ManagedFields: []metav1.ManagedFieldsEntry{signedBy(manager, "", 1, `{"f:spec":{}}`)}}}
+	}
+	strip := func(m *Managers, p *corev1.Pod) *corev1.Pod {
+		if _, err := m.Strip(p); err != nil || p.ManagedFields != nil {
+			t.Fatal(err, p.ManagedFields)
+		}
+		return p
+	}
+	m := NewManagers()
+	if got := m.Made(strip(m, pod("a", "1", "helm"))); len(got) != 0 || m.Len() != 0 {
+		t.Errorf("%v of a pod that nobody asks for", got)
+	}
+	m.KeepPods()
+	first := strip(m, pod("a", "1", "helm"))
+	strip(m, pod("a", "2", "kubelet"))
+	if got := m.Made(first); !slices.Equal(got, []string{"helm"}) {
+		t.Errorf("it was made by %v", got)
+	}
+	for i := range maxPods {
+		strip(m, pod(strconv.Itoa(i), "1", "helm"))
+	}
+	if got := m.Made(first); m.Len() != maxPods || len(got) != 0 {
+		t.Errorf("%d pods are remembered, of the oldest %v", m.Len(), got)
+	}
+}

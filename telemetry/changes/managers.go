@@ -20,6 +20,9 @@ import (
 // object may have been written again by then.
 const maxVersions = 8
 
+// maxPods is how many of the newest pods are remembered, where they are at all.
+const maxPods = 4096
+
 // maxTrees bounds the sets of fields that are kept as they were read.
 const maxTrees = 128
 
@@ -31,6 +34,9 @@ type Managers struct {
 	mu    sync.Mutex
 	table map[types.UID][]signedVersion
 	trees map[unique.Handle[string]]fieldTree
+	// pods are those of the table, the oldest first, where ofPods is set.
+	pods   []types.UID
+	ofPods bool
 }
 
 // signedVersion is one version of an object and the entries of its managedFields.
@@ -67,8 +73,10 @@ func (m *Managers) Strip(obj any) (any, error) {
 	if len(fields) == 0 {
 		return obj, nil
 	}
-	if _, pod := obj.(*corev1.Pod); !pod { // A pod's writers answer no question and would be most of the table.
+	if _, pod := obj.(*corev1.Pod); !pod {
 		m.remember(o.GetUID(), o.GetResourceVersion(), fields)
+	} else if m.ofPods {
+		m.rememberPod(o.GetUID(), o.GetResourceVersion(), fields)
 	}
 	o.SetManagedFields(nil)
 	return obj, nil
@@ -89,6 +97,24 @@ func (m *Managers) remember(uid types.UID, rv string, fields []metav1.ManagedFie
 		known = slices.Delete(known, 0, 1+len(known)-maxVersions)
 	}
 	m.table[uid] = append(known, signedVersion{rv, entriesOf(fields, newest.entries)})
+}
+
+// KeepPods has the table remember who made the newest pods, by the first version that is seen of each. All
+// of their writers would be most of the table, and answer no other question. It is called before Strip.
+func (m *Managers) KeepPods() { m.ofPods = true }
+
+func (m *Managers) rememberPod(uid types.UID, rv string, fields []metav1.ManagedFieldsEntry) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.table[uid] != nil {
+		return
+	}
+	if len(m.pods) >= maxPods {
+		delete(m.table, m.pods[0])
+		m.pods = m.pods[1:]
+	}
+	m.pods = append(m.pods, uid)
+	m.table[uid] = []signedVersion{{rv, entriesOf(fields, nil)}}
 }
 
 // Len is how many objects are remembered.

@@ -1,6 +1,7 @@
 package decision
 
 import (
+	"strconv"
 	"strings"
 	"time"
 )
@@ -138,6 +139,21 @@ type Change struct {
 	Field string `json:"field"`
 	From  string `json:"from,omitempty"`
 	To    string `json:"to,omitempty"`
+}
+
+// PutBack sets n to what it was before the change, as far as that is a number.
+func (c *Change) PutBack(n *int64) {
+	if was := c.Number(); was != nil {
+		*n = *was
+	}
+}
+
+// Number is what it was before the change; nil where that is no number.
+func (c *Change) Number() *int64 {
+	if n, err := strconv.ParseInt(c.From, 10, 64); err == nil {
+		return &n
+	}
+	return nil
 }
 
 // Held is a write that was refused, with what would release it.

@@ -32,6 +32,13 @@ type Loop struct {
 	// Sizes is the kind of the objects whose sizes it decides, which is what can be
 	// compared with another controller's; "" for none.
 	Sizes string `json:"sizes,omitempty"`
+	// Shows is everything of which a sync tells: whoever may not get and list all of it in a
+	// namespace is not shown the loop's objects there. None stands for everything that there is.
+	Shows []Resource `json:"-"`
+	// Predicts is what its decisions are compared by with those of another controller.
+	Predicts []Predictable `json:"predicts,omitempty"`
+	// Signs are the reasons of the events by which it tells of those that it did.
+	Signs map[Predictable]string `json:"-"`
 
 	Catalogue Catalogue `json:"catalogue"`
 	// Reasons are the codes of its sentences, held writes and timers.
@@ -46,6 +53,34 @@ type Loop struct {
 	Decode func(text []byte) (Snapshot, error) `json:"-"`
 }
 
+// Resource is a kind of objects as rights name it: "deployments" of the group "apps".
+type Resource struct{ Group, Name string }
+
+// Events are the resource of Kubernetes Events.
+var Events = Resource{Name: "events"}
+
+// AllResources are those of all groups.
+var AllResources = Resource{"*", "*"}
+
+// String is what kubectl calls it: "deployments.apps".
+func (r Resource) String() string {
+	switch {
+	case r == AllResources:
+		return "everything"
+	case r.Group == "":
+		return r.Name
+	}
+	return r.Name + "." + r.Group
+}
+
+// Told is Shows, with what stands for none.
+func (l *Loop) Told() []Resource {
+	if len(l.Shows) == 0 {
+		return []Resource{AllResources}
+	}
+	return l.Shows
+}
+
 // Snapshot is what a sync decided on: a pointer to a value of its loop's package.
 type Snapshot interface {
 	// Begin is a sync on it, which never changes it.
@@ -54,23 +89,48 @@ type Snapshot interface {
 	Taken() time.Time
 }
 
-// Sizing is a snapshot of a loop that decides sizes.
-type Sizing interface {
-	// VersionOf is the resourceVersion in which it has an object of that loop's Sizes; ""
-	// where it has no such object.
+// Versioned is a snapshot in which one object can be put back to an earlier version, so that a
+// loop can be asked what it would have decided then.
+type Versioned interface {
+	// VersionOf is the resourceVersion in which it has an object; "" where it has no such object.
 	VersionOf(kind, name string) string
-	// Rewound is a copy in which an object of that loop's Sizes is as was has it, or has
-	// nothing of it where was has not, and is of that size. Where was is nil only the size is
-	// another one. It is nil where this snapshot has no such object.
-	Rewound(kind, name string, was Snapshot, size int64) Snapshot
+	// Rewound is a copy in which an object is as was has it, and its fields as they were before
+	// these changes. Where was is nil only the fields change, as far as it has them. It is nil
+	// where the object is in neither of the two, or that cannot be done.
+	Rewound(kind, name string, was Snapshot, fields []Change) Snapshot
+	// AsOf is a copy as of another moment, with what was has of all that has no changes of its own
+	// here; was may be nil.
+	AsOf(now time.Time, was Snapshot) Snapshot
+	// Without is a copy that has no such object; nil where this has none either.
+	Without(kind, name string) Snapshot
 }
 
 // Departing is a snapshot of a loop that does not do everything as upstream does.
 type Departing interface {
-	// Departure is the number that the register of departures gives to what may make the
-	// answer to a question, or what follows from it, another one than upstream's here; 0
-	// for none.
-	Departure(question string) int
+	// Departure is the number that the register of departures gives to what has upstream write this
+	// on the very same state; 0 where upstream would not.
+	Departure(seen *Prediction) int
+}
+
+// Refusing is a snapshot of a loop whose object says what was tried and refused.
+type Refusing interface {
+	// Refused reports whether the object says that this was tried on this state, and refused: nobody
+	// has failed to write it.
+	Refused(p *Prediction) bool
+}
+
+// Ranked is a snapshot of a loop that chooses some of many objects.
+type Ranked interface {
+	// Alike are the objects among which upstream's rule leaves open which goes first, that one
+	// included; none where there is no such object.
+	Alike(kind, name string) []string
+}
+
+// Together is a snapshot that also tells of what the siblings of its object have: those that
+// the same object controls.
+type Together interface {
+	// Beside is a copy that tells of these siblings.
+	Beside(siblings []Snapshot) Snapshot
 }
 
 // Steering is a snapshot of a loop that works on objects of other loops, which go on deciding

@@ -42,7 +42,8 @@ type Failure struct {
 const Unreachable = "Unreachable"
 
 // Down reports whether an API server was not there, or not able to serve: that
-// says nothing about the object that was tried. One that has lost its etcd answers
+// says nothing about the object that was tried. Nor does one that does not accept the
+// credentials of this process, which somebody has to renew. One that has lost its etcd answers
 // with a server timeout, or passes etcd's error on as a 500 for which it has no
 // reason; a webhook that fails is an internal error and does not count.
 func (f *Failure) Down() bool {
@@ -50,7 +51,7 @@ func (f *Failure) Down() bool {
 		return false
 	}
 	switch f.Code {
-	case 502, 503, 504:
+	case 401, 502, 503, 504:
 		return true
 	case 500:
 		return f.Reason == "" || f.Reason == "ServerTimeout"

@@ -60,6 +60,15 @@ func (s *Sync) Tell(try Try, now time.Time) Telling {
 // Nobody is the Act of who only asks what would be done.
 func Nobody(Verdict) ([]Outcome, Learnt) { return nil, Learnt{} }
 
+// Everything is the Act of a model in which every write is taken.
+func Everything(v Verdict) ([]Outcome, Learnt) {
+	outcomes := make([]Outcome, len(v.Actions))
+	for i := range outcomes {
+		outcomes[i] = Outcome{State: Written, Done: v.Actions[i].Count}
+	}
+	return outcomes, Learnt{}
+}
+
 // Recorded acts as the rounds of a recorded sync did.
 func Recorded(rounds []Round) Act {
 	next := 0

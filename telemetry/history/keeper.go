@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -45,8 +46,10 @@ type Keeper struct {
 	path string
 	opts Options
 	log  *slog.Logger
-	// slow is about what the slowest commit of late took. It is for Run's goroutine.
-	slow time.Duration
+	// writing is held by whoever opens or writes the file, and guards slow: about what the slowest
+	// commit of late took.
+	writing sync.Mutex
+	slow    time.Duration
 
 	mu    sync.RWMutex // guards what follows
 	store *Store       // nil while it is not open
@@ -65,8 +68,8 @@ func Keep(path string, o Options, log *slog.Logger) *Keeper {
 	return k
 }
 
-// open tries to have the file, if it is not open yet. Only Run's goroutine does,
-// so that readers need not wait for it.
+// open tries to have the file, if it is not open yet. Who writes does so, so that readers need
+// not wait for it.
 func (k *Keeper) open() bool {
 	if k.store != nil {
 		return true
@@ -115,15 +118,24 @@ func (k *Keeper) healthy() {
 }
 
 // Run keeps what the journal records until ctx ends, then what is left, and
-// closes the file.
+// closes the file. What Also keeps has to end before.
 func (k *Keeper) Run(ctx context.Context, journal Journal) error {
+	k.Also(ctx, journal)
+	k.writing.Lock()
+	defer k.writing.Unlock()
+	return k.close()
+}
+
+// Also keeps what another journal records until ctx or the journal ends, and then what is left.
+func (k *Keeper) Also(ctx context.Context, journal Journal) {
 	after, pause := uint64(0), k.opts.Retry
 	for {
 		next, err := k.keepBatch(ctx, journal, after)
 		after = next
 		switch {
 		case ctx.Err() != nil, errors.Is(err, telemetry.ErrEnded):
-			return k.finish(context.WithoutCancel(ctx), journal, after)
+			k.finish(context.WithoutCancel(ctx), journal, after)
+			return
 		case err != nil:
 			rest(ctx, pause)
 			pause = min(2*pause, longestPause)
@@ -136,41 +148,62 @@ func (k *Keeper) Run(ctx context.Context, journal Journal) error {
 // keepBatch keeps one batch and returns the number up to which the journal was read.
 // After a failure the journal itself holds what is to be kept, as far as it reaches.
 func (k *Keeper) keepBatch(ctx context.Context, journal Journal, after uint64) (uint64, error) {
-	if !k.open() {
+	if !k.ready() {
 		return after, errNotOpen
 	}
 	batch, missed, err := journal.Next(ctx, after)
 	if err != nil {
 		return after, err
 	}
+	next, took, err := k.write(ctx, batch, missed, after)
+	if err == nil && journal.Last()-next < commitSize {
+		rest(ctx, k.pause(took)-took)
+	}
+	return next, err
+}
+
+func (k *Keeper) ready() bool {
+	k.writing.Lock()
+	defer k.writing.Unlock()
+	return k.open()
+}
+
+// write keeps a batch and makes room, and gives the number up to which the journal was read and
+// how long that took.
+func (k *Keeper) write(ctx context.Context, batch []*telemetry.Trace, missed, after uint64) (uint64, time.Duration, error) {
+	k.writing.Lock()
+	defer k.writing.Unlock()
+	if !k.open() { // Another journal's batch has found it broken.
+		return after, 0, errNotOpen
+	}
 	began := time.Now()
 	if err := k.keep(ctx, batch, missed); err != nil {
 		if k.store != nil { // Full can be the file's own limit: what is too much goes before the next try.
 			_ = k.trim(ctx)
 		}
-		return after, err
+		return after, 0, err
 	}
 	after = batch[len(batch)-1].Seq
 	if err := k.trim(ctx); err != nil {
-		return after, err
+		return after, 0, err
 	}
-	if journal.Last()-after < commitSize {
-		took := time.Since(began)
-		rest(ctx, k.pause(took)-took)
-	}
-	return after, nil
+	return after, time.Since(began), nil
 }
 
 // pause is from the beginning of one commit to that of the next, which took that long:
 // the fewer commits, the less each sync costs, but none may come to the disk too late.
 func (k *Keeper) pause(took time.Duration) time.Duration {
+	k.writing.Lock()
+	defer k.writing.Unlock()
 	k.slow = max(took, k.slow*7/8)
 	return min(k.opts.Every, max(atRisk-2*k.slow, shortestPause))
 }
 
-// keep writes a batch, before which so many syncs were missed.
+// keep writes a batch, before which so many syncs were missed. What a process would have done
+// while another one led is not kept: that one's syncs are what happened.
 func (k *Keeper) keep(ctx context.Context, batch []*telemetry.Trace, missed uint64) error {
 	ctx = context.WithoutCancel(ctx)
+	batch = slices.DeleteFunc(slices.Clone(batch), func(t *telemetry.Trace) bool { return t.Standby })
 	written := len(batch)
 	err := k.store.Add(ctx, batch...)
 	if errors.Is(err, errUnfit) {
@@ -228,10 +261,12 @@ func (k *Keeper) trim(ctx context.Context) error {
 	return nil
 }
 
-// finish keeps what is left and closes the file.
-func (k *Keeper) finish(ctx context.Context, journal Journal, after uint64) error {
+// finish keeps what is left.
+func (k *Keeper) finish(ctx context.Context, journal Journal, after uint64) {
 	ctx, cancel := context.WithTimeout(ctx, lastDrain)
 	defer cancel()
+	k.writing.Lock()
+	defer k.writing.Unlock()
 	for after < journal.Last() {
 		batch, missed, err := journal.Next(ctx, after)
 		if err != nil || !k.open() || k.keep(ctx, batch, missed) != nil {
@@ -242,6 +277,12 @@ func (k *Keeper) finish(ctx context.Context, journal Journal, after uint64) erro
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.tally.Dropped += journal.Last() - after
+}
+
+// close closes the file for good.
+func (k *Keeper) close() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	if k.store == nil {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -611,10 +612,16 @@ func TestNothingIsReadOfNoFile(t *testing.T) {
 	if err := errors.Join(searchErr, getErr, asOfErr, eachErr); err != nil || len(found.Hits) != 1 || visited != 1 {
 		t.Errorf("%d hits, %d visited, %v", len(found.Hits), visited, err)
 	}
-	if err := k.finish(t.Context(), journal(0), 0); err != nil {
+	if err := ends(k, t.Context(), journal(0), 0); err != nil {
 		t.Fatal(err)
 	}
 	asked("it is closed, as the program ends")
+}
+
+// ends is the end of Run.
+func ends(k *Keeper, ctx context.Context, j Journal, after uint64) error {
+	k.finish(ctx, j, after)
+	return k.close()
 }
 
 // At the end what is left is kept, as far as that works, and the rest is counted.
@@ -646,7 +653,7 @@ func TestTheEnd(t *testing.T) {
 		record(j, several(3)...)
 		c.make(k)
 		began := time.Now()
-		err := k.finish(c.ctx, j, c.after)
+		err := ends(k, c.ctx, j, c.after)
 		if s := k.State(); err != nil || s.Written != c.written || s.Dropped != c.dropped || s.Error == "" || k.store != nil || time.Since(began) > lastDrain {
 			t.Errorf("%s: %v, %+v", c.name, err, s)
 		}
@@ -655,13 +662,62 @@ func TestTheEnd(t *testing.T) {
 	if err := k.store.conn.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := k.finish(t.Context(), journal(0), 0); err == nil || !strings.HasPrefix(err.Error(), "history "+k.path+": close: ") {
+	if err := ends(k, t.Context(), journal(0), 0); err == nil || !strings.HasPrefix(err.Error(), "history "+k.path+": close: ") {
 		t.Errorf("it cannot be closed: %v", err)
 	}
 	j := journal(16)
 	record(j, several(20)...)
 	k, _ = opened(t, quick())
-	if err := k.finish(t.Context(), j, 0); err != nil || k.State().Written != 16 || k.State().Dropped != 4 {
+	if err := ends(k, t.Context(), j, 0); err != nil || k.State().Written != 16 || k.State().Dropped != 4 {
 		t.Errorf("%v, %+v", err, k.State())
+	}
+}
+
+// Two journals are kept in one file, a sync that comes again once, and nothing of what a process
+// would have done while another one led.
+func TestAlso(t *testing.T) {
+	k := Keep(filepath.Join(t.TempDir(), "h.db"), quick(), slog.New(slog.DiscardHandler))
+	own := telemetry.NewJournal(telemetry.JournalOptions{Epoch: "own"})
+	record(own, several(3)...)
+	standby := named(0, "web", 0)
+	standby.Standby = true
+	record(own, standby)
+	follow := func() *telemetry.Journal {
+		j := telemetry.FollowJournal(telemetry.JournalOptions{Epoch: "leader"})
+		for _, seq := range []uint64{3, 5, 6} {
+			x := named(int(seq), "web", 0)
+			x.Epoch = "leader"
+			j.Follow(x)
+		}
+		return j
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	for range 2 { // As after a restart.
+		if !k.open() {
+			t.Fatal("it is not open")
+		}
+		k.Also(ended, follow())
+	}
+	if err := k.Run(ended, own); err != nil {
+		t.Fatal(err)
+	}
+	f, err := Read(k.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	got := map[string][]uint64{}
+	if err := f.Each(t.Context(), telemetry.Query{OldestFirst: true}, func(x *telemetry.Trace) error {
+		got[x.Epoch] = append(got[x.Epoch], x.Seq)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(got["own"], []uint64{1, 2, 3}) || !slices.Equal(got["leader"], []uint64{3, 5, 6}) {
+		t.Errorf("kept are %v", got)
+	}
+	if s := k.State(); s.Dropped != 0 {
+		t.Errorf("%+v", s)
 	}
 }

@@ -168,8 +168,9 @@ func TestFullByItsOwnBound(t *testing.T) {
 	}
 	bound(t, k, "100000")
 	s = until(t, k, "kept again", func(s telemetry.ArchiveState) bool { return s.Written == 600 })
-	if s.Error != "" || s.Dropped != 0 || log.count("not kept for now") != 1 {
-		t.Errorf("state after there was room again: %+v", s)
+	// A batch that still fits may come between, after which it is full for another time: each is told once.
+	if full, again := log.count("not kept for now"), log.count("kept again"); s.Error != "" || s.Dropped != 0 || full < 1 || full != again {
+		t.Errorf("state after there was room again, told %d times that it is full, and %d times that it is not: %+v", full, again, s)
 	}
 	check(t, path)
 }

@@ -190,7 +190,7 @@ func TestAnswers(t *testing.T) {
 		"conflict":  {refusal(409, "Conflict", "the object has been modified"), decision.Conflicted, telemetry.ResultStale, "shop/data is waiting: another writer was first (the object has been modified). Tries again in"},
 		"taken":     {refusal(409, "AlreadyExists", "it exists"), decision.Refused, telemetry.ResultFailed, "shop/data has failed: the last sync returned an error (it exists). Tries again in"},
 		"forbidden": {refusal(403, "Forbidden", "exceeded quota: password=hunter2"), decision.Refused, telemetry.ResultFailed, "shop/data has failed: the last sync returned an error (exceeded quota: password=…). Tries again in"},
-		"no etcd":   {refusal(500, "ServerTimeout", "etcdserver: request timed out"), decision.Unknown, telemetry.ResultUnknown, "shop/data is waiting: no API server answered the last sync (etcdserver: request timed out)."},
+		"no etcd":   {refusal(500, "ServerTimeout", "etcdserver: request timed out"), decision.Unknown, telemetry.ResultUnknown, "shop/data is waiting: no API server served the last sync (etcdserver: request timed out)."},
 		"webhook":   {refusal(500, "InternalError", "failed calling webhook"), decision.Unknown, telemetry.ResultUnknown, "shop/data has failed: the last sync returned an error (failed calling webhook)."},
 		"cut off": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "1000")
@@ -235,7 +235,7 @@ func TestNobodyThere(t *testing.T) {
 	if writes := got.Writes(x.journal.Loops()); len(writes) != 1 || writes[0].State != decision.Unanswered || got.Result != telemetry.ResultFailed {
 		t.Errorf("%s: %+v", got.Result, writes)
 	}
-	if want := "shop/data is waiting: no API server answered the last sync (not saved). Tries again in"; !strings.HasPrefix(said(got), want) {
+	if want := "shop/data is waiting: no API server served the last sync (not saved). Tries again in"; !strings.HasPrefix(said(got), want) {
 		t.Errorf("it says %q", said(got))
 	}
 }

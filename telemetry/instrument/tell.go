@@ -56,7 +56,7 @@ func (s *syncUnderWay) tellFailure(said *decision.Sentence) {
 		said.State, said.Code, said.Lead = "panicked", CodePanicked, words("the handler of the last sync panicked (").Quote(message).Say(")")
 	case f.Down() || s.unanswered():
 		said.Tone, said.Verb, said.State, said.Code = decision.ToneWaiting, "is", "waiting", CodeSilent
-		said.Lead = words("no API server answered the last sync (").Quote(message).Say(")")
+		said.Lead = words("no API server served the last sync (").Quote(message).Say(")")
 	case s.result() == telemetry.ResultStale:
 		said.Tone, said.Verb, said.State, said.Code = decision.ToneWaiting, "is", "waiting", CodeConflict
 		said.Lead = words("another writer was first (").Quote(message).Say(")")

@@ -132,6 +132,7 @@ func TestOutcomesStartAtZero(t *testing.T) {
 # TYPE loopscope_reader_closed_total counter
 loopscope_reader_closed_total{reason="client"} 0
 loopscope_reader_closed_total{reason="error"} 0
+loopscope_reader_closed_total{reason="moved"} 0
 loopscope_reader_closed_total{reason="oversize"} 0
 loopscope_reader_closed_total{reason="protocol"} 0
 loopscope_reader_closed_total{reason="refused"} 0

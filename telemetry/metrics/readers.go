@@ -4,8 +4,8 @@ import "github.com/prometheus/client_golang/prometheus"
 
 // Reasons lists every reason why a reader is closed, as the console gives them:
 // it left, it did not take a write in time, it sent what it may not, too much,
-// or nothing for too long, the program ended, or a defect of ours.
-var Reasons = []string{"client", "slow", "protocol", "oversize", "silent", "shutdown", "refused", "error"}
+// or nothing for too long, the program ended, its right did, another process's syncs are shown, or a defect of ours.
+var Reasons = []string{"client", "slow", "protocol", "oversize", "silent", "shutdown", "refused", "moved", "error"}
 
 // Readers counts the journal's readers, as a console tells of them. Its methods are safe
 // for concurrent use.

@@ -176,7 +176,9 @@ func (s *stateMetrics) collectLoop(l telemetry.LoopState, now time.Time, gauge s
 	gauge(s.expAge, expected.Seconds(), l.Name)
 	for _, c := range l.Caches {
 		gauge(s.synced, oneIf(c.Synced), l.Name, c.Resource)
-		gauge(s.cached, float64(c.Objects), l.Name, c.Resource)
+		if c.Objects != nil {
+			gauge(s.cached, float64(*c.Objects), l.Name, c.Resource)
+		}
 		if rv, err := strconv.ParseUint(c.RV, 10, 64); err == nil { // Empty where the store does not tell.
 			gauge(s.version, float64(rv), l.Name, c.Resource)
 		}

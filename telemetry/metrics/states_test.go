@@ -81,12 +81,12 @@ func TestCachesAndTheirWaits(t *testing.T) {
 		{
 			Name:   "deployment",
 			Echoes: []telemetry.EchoState{{Object: "Deployment web", Since: noon.Add(-time.Second)}, {Object: "ReplicaSet web-1", Since: noon.Add(-90 * time.Second)}},
-			Caches: []telemetry.CacheState{{Resource: "deployments", Synced: true, Objects: 3, RV: "48121"}},
+			Caches: []telemetry.CacheState{{Resource: "deployments", Synced: true, Objects: new(3), RV: "48121"}},
 		},
 		{
 			Name:         "replicaset",
 			Expectations: []telemetry.ExpectationState{{Key: "shop/web-1", Since: noon.Add(-time.Minute)}},
-			Caches:       []telemetry.CacheState{{Resource: "pods"}},
+			Caches:       []telemetry.CacheState{{Resource: "pods", Objects: new(0)}},
 		},
 	}
 	m.States(Sources{

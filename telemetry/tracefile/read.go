@@ -251,14 +251,25 @@ func (r *Reader) Close() error {
 	return nil
 }
 
-// parse builds the trace of a line, and refuses one that no loop could have left.
+// ParseTrace reads a trace that did not come in a recording: what a newer release added to it is
+// left out.
+func ParseTrace(text []byte) (*telemetry.Trace, error) {
+	return decode(text, json.NewDecoder(bytes.NewReader(text)))
+}
+
+// parse builds the trace of a line.
 func parse(line []byte) (*telemetry.Trace, error) {
-	if err := measure(line); err != nil {
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.DisallowUnknownFields()
+	return decode(line, d)
+}
+
+// decode refuses a trace that no loop could have left.
+func decode(text []byte, d *json.Decoder) (*telemetry.Trace, error) {
+	if err := measure(text); err != nil {
 		return nil, err
 	}
 	t := &telemetry.Trace{}
-	d := json.NewDecoder(bytes.NewReader(line))
-	d.DisallowUnknownFields()
 	if err := d.Decode(t); err != nil {
 		return nil, fmt.Errorf("it is not a trace: %s", strings.TrimPrefix(err.Error(), "json: "))
 	}

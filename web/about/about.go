@@ -11,13 +11,14 @@ import (
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/page"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // About is the page of this program: what it does to the cluster, what its
 // numbers cover and what went by uncounted.
 func (s *Pages) About(q *page.Query) (*page.Page, error) {
 	v := views.About{Headline: "Loopscope " + s.Opts.Version + " on cluster " + s.Opts.Cluster + ".", Then: s.covers(), History: s.Opts.Archive.State().Path, Namespace: s.Opts.Namespace}
-	v.Sections = []views.AboutSection{s.aboutProgram(), s.aboutWindow(), s.aboutHistory(), s.aboutLimits(), s.aboutLoops(), s.aboutStart(), aboutMore()}
+	v.Sections = []views.AboutSection{s.aboutProgram(), s.aboutRelease(), s.aboutSeen(), s.aboutWindow(), s.aboutHistory(), s.aboutLimits(), s.aboutLoops(), s.aboutStart(), aboutMore()}
 	v.Sections = slices.DeleteFunc(v.Sections, func(x views.AboutSection) bool { return len(x.Lines) == 0 })
 	p := &page.Page{Status: http.StatusOK, Frame: s.Frame(q, "About"), Body: views.AboutBody(v), Data: v}
 	p.Frame.Tab, p.Frame.Twin, p.Frame.Keys = "about", q.TwinHref(), page.AboutKeys
@@ -28,6 +29,9 @@ func (s *Pages) About(q *page.Query) (*page.Page, error) {
 // covers says in a sentence what the numbers of all pages cover.
 func (s *Pages) covers() views.Text {
 	w := s.Window()
+	if s.Partly() {
+		return views.Say(prose.Count(w.Syncs, "sync") + " in all were recorded since ").Clock(w.Since).Plain(" UTC. You are shown those of objects that you may see.")
+	}
 	text := views.Say("All numbers cover " + prose.Count(w.Syncs, "sync") + " since ").Clock(w.Since).Plain(" UTC")
 	if st := s.Opts.Archive.State(); !st.Oldest.IsZero() && st.Oldest.Before(w.Since) {
 		text = text.Plain("; the history goes back to ").Plain(st.Oldest.UTC().Format(time.DateTime))
@@ -37,8 +41,12 @@ func (s *Pages) covers() views.Text {
 
 func (s *Pages) aboutProgram() views.AboutSection {
 	lines := []views.Line{{Label: "mode", Text: s.ModeText()}, {Label: "leader", Text: s.LeaderText()}}
-	if changes := leaderChanges(s.Opts.Leadership().Changes); len(changes) > 0 {
+	l := s.Opts.Leadership()
+	if changes := leaderChanges(l.Changes); len(changes) > 0 {
 		lines = append(lines, views.Line{Label: "leaders before", Text: changes})
+	}
+	for _, m := range slices.Backward(l.Missed[max(0, len(l.Missed)-shownChanges):]) {
+		lines = append(lines, views.Line{Label: "not received", Text: words.Stop(words.Text(m.Tell(), true))})
 	}
 	if s.Opts.Recording == nil {
 		lines = append(lines, views.Line{Label: "started", Text: views.Say(s.Opts.Started.UTC().Format(time.DateTime) + ", ").Since(s.Opts.Started).Plain(" ago")})
@@ -49,9 +57,11 @@ func (s *Pages) aboutProgram() views.AboutSection {
 	if s.Opts.Memory != "" {
 		lines = append(lines, views.Line{Label: "memory", Text: views.Say(s.Opts.Memory)})
 	}
+	if !s.Embedded() {
+		lines = append(append(lines, s.rulesLine()), s.featuresLine()...)
+	}
 	return views.AboutSection{Title: "This program", Lines: append(lines,
 		views.Line{Label: "version", Text: views.Text{}.Code(s.Opts.Version).Plain(", built with " + runtime.Version() + " for " + runtime.GOOS + "/" + runtime.GOARCH)},
-		views.Line{Label: "rules", Text: views.Say("those of Kubernetes v1.36; they are the same whatever the cluster runs")},
 		views.Line{Label: "run", Text: views.Text{}.Code(s.Journal.Epoch()).Plain(", the epoch in every permalink")})}
 }
 
@@ -72,6 +82,22 @@ func leaderChanges(all []telemetry.LeaderChange) (text views.Text) {
 	return text
 }
 
+// aboutSeen says what of each loop the reader may see; nothing where that is everything.
+func (s *Pages) aboutSeen() views.AboutSection {
+	x := views.AboutSection{Title: "What you may see", Note: "as the API server says"}
+	if !s.Partly() {
+		return x
+	}
+	for _, loop := range s.Loops.Names() {
+		text := views.Say("all of them")
+		if s.Hides(loop) {
+			text = s.Rights(loop)
+		}
+		x.Lines = append(x.Lines, views.Line{Label: loop, Text: text})
+	}
+	return x
+}
+
 // aboutWindow is what the journal covers, and what went by.
 func (s *Pages) aboutWindow() views.AboutSection {
 	total, since, folded := s.Journal.Window()
@@ -79,7 +105,7 @@ func (s *Pages) aboutWindow() views.AboutSection {
 		{Label: "syncs", Text: views.Say(prose.Thousands(total) + " since ").Clock(since).Plain(" UTC")},
 		{Label: "folded", Text: views.Say(prose.Thousands(folded) + " of them changed nothing and are kept only as a count")},
 		{Label: "uncounted", Text: views.Say(prose.Count(s.Opts.Tally.Missed(), "sync") + " not counted on the page of decisions")},
-		{Label: "objects", Text: views.Say(prose.Thousands(s.Journal.Board().Len()) + " with syncs in memory")},
+		{Label: "objects", Text: views.Say(prose.Thousands(s.Journal.Board().Len()) + s.SeenOf() + " with syncs in memory")},
 		{Label: "readers", Text: views.Say(prose.Thousands(s.readers()) + " of at most " + prose.Count(s.Opts.MaxReaders, "live page") + " open")}}}
 }
 
@@ -127,7 +153,7 @@ func (s *Pages) aboutLoops() views.AboutSection {
 		state := views.Say("does not run")
 		switch {
 		case l.Mode == telemetry.ModeOff:
-			state = views.Say("does not run here: ").Code("--controllers").Plain(" leaves it out")
+			state = views.Say("does not run here: ").Join(s.Off(&l))
 		case l.Mode == telemetry.ModeSkipped:
 			state = views.Say("skipped: the API server does not serve what it works on")
 		case l.Running && unfilled(l):

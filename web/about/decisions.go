@@ -66,11 +66,19 @@ func liveDecisions(v views.Decisions) []page.Part {
 
 // tallied says what the counts are of.
 func (s *Pages) tallied(loop string) views.Text {
-	text := views.Say("Counted in " + prose.Count(s.Opts.Tally.Syncs(loop), "sync") + " since ").Clock(s.Window().Since).Plain(" UTC")
+	text := views.Say("Counted in " + prose.Count(s.Opts.Tally.Syncs(loop), "sync") + s.ofAll(loop) + " since ").Clock(s.Window().Since).Plain(" UTC")
 	if n := s.Opts.Tally.Missed(); n > 0 {
 		text = text.Plain("; " + prose.Count(n, "sync") + " of all loops went by uncounted")
 	}
-	return text.Plain(". A number leads to the syncs that are kept.")
+	return text.Plain(". A number leads to the kept syncs" + s.Seen(loop) + ".")
+}
+
+// ofAll qualifies what is counted of more objects than the reader may see.
+func (s *Pages) ofAll(loop string) string {
+	if s.Hides(loop) {
+		return " of all objects"
+	}
+	return ""
 }
 
 func (s *Pages) questionView(loop string, g decision.Graph, q decision.Question) views.Question {

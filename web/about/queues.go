@@ -1,6 +1,7 @@
 package about
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -42,8 +43,12 @@ type loopKey struct {
 
 // Queues is the page of the work queues as they stand now.
 func (s *Pages) Queues(q *page.Query) (*page.Page, error) {
-	if s.Opts.Recording != nil {
-		return s.noQueues(q), nil
+	switch {
+	case s.Opts.Recording != nil:
+		return s.noQueues(q, "A recording has no queues.",
+			views.Say("It holds what the syncs did. What waited in the work queues between them is not recorded; each sync says how long it waited, and for what.")), nil
+	case s.Opts.Elsewhere:
+		return s.noQueues(q, "The queues are in the process that leads.", s.queuesElsewhere()), nil
 	}
 	loops := s.Opts.Loops()
 	v := views.Queues{Mode: s.Mode(), Leader: s.Opts.Leadership().Leader}
@@ -60,8 +65,11 @@ func (s *Pages) Queues(q *page.Query) (*page.Page, error) {
 	}
 	sort.SliceStable(keys, func(i, j int) bool { return keyBefore(keys[i], keys[j]) })
 	v.Groups = s.keyViews(keys)
-	v.KeysNote = fmt.Sprintf("%s with something to do", prose.Thousands(len(keys)))
-	v.Headline, v.Then = queuesHeadline(loops, keys), queuesThen(loops)
+	v.KeysNote = prose.Thousands(len(keys)) + s.SeenOf() + " with something to do"
+	v.Headline, v.Then = queuesHeadline(loops, keys, s.SeenOf()), queuesThen(loops)
+	if v.Partly = s.Partly(); v.Partly {
+		v.Then = v.Then.Plain(" Adds, errors and timers are those of all objects.")
+	}
 	p := &page.Page{Status: http.StatusOK, Frame: s.Frame(q, "Queues"), Body: views.QueuesBody(v), Data: v}
 	p.Frame.Tab, p.Frame.Twin, p.Frame.Keys = "queues", q.TwinHref(), page.QueuesKeys
 	p.Frame.Crumbs = []views.Link{{Text: "Queues"}}
@@ -255,7 +263,7 @@ func unfilled(l telemetry.LoopState) bool {
 }
 
 // queuesHeadline counts what is to do, and names the keys that keep failing.
-func queuesHeadline(loops []telemetry.LoopState, keys []loopKey) string {
+func queuesHeadline(loops []telemetry.LoopState, keys []loopKey, seen string) string {
 	if len(loops) == 0 {
 		return "No loop runs here."
 	}
@@ -274,12 +282,14 @@ func queuesHeadline(loops []telemetry.LoopState, keys []loopKey) string {
 			failing = append(failing, k.Key)
 		}
 	}
-	text := prose.Count(active, "key") + prose.Plural(active, " is", " are") + " being processed or ready, and " + prose.Thousands(waiting) + prose.Plural(waiting, " waits.", " wait.")
+	text := prose.Count(active, "key") + seen + prose.Plural(active, " is", " are") + " being processed or ready, and " + prose.Thousands(waiting) + prose.Plural(waiting, " waits.", " wait.")
 	switch {
+	case active == 0 && waiting == 0 && seen != "":
+		return "No key" + seen + " has anything to do."
 	case active == 0 && waiting == 0:
 		return "All queues are idle."
 	case active == 0:
-		text = "No key is being processed or ready, and " + prose.Thousands(waiting) + prose.Plural(waiting, " waits.", " wait.")
+		text = "No key" + seen + " is being processed or ready, and " + prose.Thousands(waiting) + prose.Plural(waiting, " waits.", " wait.")
 	}
 	switch n := len(failing); {
 	case n == 0:
@@ -314,11 +324,20 @@ func queuesThen(loops []telemetry.LoopState) views.Text {
 	return t
 }
 
-// noQueues is the page of the queues in a recording, which has none.
-func (s *Pages) noQueues(q *page.Query) *page.Page {
-	v := views.Problem{Status: http.StatusOK, Code: "no-queues", Heading: "A recording has no queues.",
-		Lines: []views.Text{views.Say("It holds what the syncs did. What waited in the work queues between them is not recorded; each sync says how long it waited, and for what.")},
-		Links: []views.Link{s.All()}}
+// queuesElsewhere says where the queues can be seen that this process does not have.
+func (s *Pages) queuesElsewhere() views.Text {
+	l := s.Opts.Leadership()
+	leader := cmp.Or(l.Leader, "The leader") // There is none for a moment where the Lease was given back.
+	text := views.Text{}.Strong(prose.Clip(leader, 200)).Plain(" sends what its syncs did, and not what waits in its work queues")
+	if l.Following != nil && l.Following.From != "" {
+		text = text.Plain("; its own console at ").Code(prose.Clip(l.Following.From, 100)).Plain(" shows them")
+	}
+	return text.Plain(". The queues of this process, which writes nothing, say nothing about them.")
+}
+
+// noQueues is the page of the queues where they are not known.
+func (s *Pages) noQueues(q *page.Query, heading string, why views.Text) *page.Page {
+	v := views.Problem{Status: http.StatusOK, Code: "no-queues", Heading: heading, Lines: []views.Text{why}, Links: []views.Link{s.All()}}
 	p := &page.Page{Status: http.StatusOK, Frame: s.Frame(q, "Queues"), Body: views.ProblemBody(v), Data: v}
 	p.Frame.Tab, p.Frame.Twin, p.Frame.Keys = "queues", q.TwinHref(), page.CommonKeys
 	p.Frame.Crumbs = []views.Link{{Text: "Queues"}}

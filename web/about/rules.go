@@ -12,7 +12,7 @@ import (
 
 // Rules is the page of every rule that the loops follow.
 func (s *Pages) Rules(q *page.Query) (*page.Page, error) {
-	v := views.Rules{Headline: "The rules that the loops follow are those of Kubernetes v1.36."}
+	v := views.Rules{Headline: "The rules that the loops follow are those of Kubernetes " + decision.RulesRelease + "."}
 	known := map[string]bool{}
 	for _, g := range s.Opts.Rules {
 		for _, r := range g.Rules {
@@ -23,7 +23,13 @@ func (s *Pages) Rules(q *page.Query) (*page.Page, error) {
 	for _, g := range s.Opts.Rules {
 		x := views.RuleGroup{Letters: g.Letters, Title: g.Title}
 		for _, r := range g.Rules {
-			x.Rules = append(x.Rules, views.Rule{ID: decision.RuleAnchor(r.Tag), Tag: r.Tag, Title: r.Title, Text: ruleText(r.Text, known), Questions: questions[r.Tag]})
+			text := ruleText(r.Text, known)
+			for _, e := range s.Earlier() {
+				if e.Tag == r.Tag {
+					text = text.Plain(" ").Join(s.earlierText(&e))
+				}
+			}
+			x.Rules = append(x.Rules, views.Rule{ID: decision.RuleAnchor(r.Tag), Tag: r.Tag, Title: r.Title, Text: text, Questions: questions[r.Tag]})
 		}
 		v.Groups = append(v.Groups, x)
 	}

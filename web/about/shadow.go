@@ -1,6 +1,7 @@
 package about
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -22,8 +23,9 @@ var shadowWords = map[telemetry.ShadowVerdict]views.Mark{
 	telemetry.ShadowUnexplained: {Tone: views.Failed, Word: "unexplained"},
 	telemetry.ShadowOverdue:     {Tone: views.Waiting, Word: "not written"},
 	telemetry.ShadowOther:       {Tone: views.Idle, Word: "another writer"},
-	telemetry.ShadowDeparture:   {Tone: views.Idle, Word: "known departure"},
-	telemetry.ShadowTiming:      {Tone: views.Idle, Word: "cache timing"},
+	telemetry.ShadowUnsigned:    {Tone: views.Idle, Word: "unsigned"},
+	telemetry.ShadowDeparture:   {Tone: views.Idle, Word: "departure"},
+	telemetry.ShadowBehind:      {Tone: views.OK, Word: "agree on an earlier version"},
 	telemetry.ShadowAgrees:      {Tone: views.OK, Word: "agree"},
 }
 
@@ -35,7 +37,7 @@ func (s *Pages) Shadow(q *page.Query) (*page.Page, error) {
 	switch {
 	case s.Opts.Shadow != nil:
 		v = s.compared(s.Opts.Shadow())
-	case s.Opts.Mode == "watch":
+	case s.Watches():
 		v = s.compared(telemetry.ShadowState{})
 	}
 	data := v
@@ -47,19 +49,9 @@ func (s *Pages) Shadow(q *page.Query) (*page.Page, error) {
 	p.Frame.Crumbs = []views.Link{{Text: "Shadow"}}
 	if s.Opts.Shadow != nil {
 		p.GoLive(q, page.Part{ID: "f-head", View: views.ShadowHead(v)}, page.Part{ID: "f-shadow", View: views.ShadowLists(v)})
-		p.Touches = func(t *telemetry.Trace) bool { return s.Loops.Of(t.Loop).Sizes != "" }
+		p.Touches = func(t *telemetry.Trace) bool { return len(s.Loops.Of(t.Loop).Predicts) > 0 }
 	}
 	return p, nil
-}
-
-// sizing is the loop whose sizes are compared.
-func (s *Pages) sizing() *decision.Loop {
-	for i := range s.Loops {
-		if s.Loops[i].Sizes != "" {
-			return &s.Loops[i]
-		}
-	}
-	return &decision.Loop{}
 }
 
 // notCompared is the page of a process that acts, or is a recording.
@@ -78,44 +70,83 @@ func (s *Pages) notCompared() views.Shadow {
 
 // compared is the page of a process that watches.
 func (s *Pages) compared(st telemetry.ShadowState) views.Shadow {
-	agree, open := st.Count(telemetry.ShadowAgrees), st.Count(telemetry.ShadowUnexplained)
-	total := uint64(0)
-	for _, v := range telemetry.ShadowVerdicts {
-		if v != telemetry.ShadowOther { // It says nothing of the other controller.
-			total += st.Count(v)
-		}
+	open := st.Count(telemetry.ShadowUnexplained)
+	all := tallyOf(st.Questions)
+	v := views.Shadow{Compares: true, Headline: shadowHeadline(open, st.Count(telemetry.ShadowOverdue), all.agree, all.compared), Then: views.Sayf("%s agree%s. %s decided nothing that another controller could be seen to do.",
+		prose.Thousands(all.agree), shareText(all.agree, all.compared), prose.Count(st.Silent, "sync"))}
+	if o := s.Outage(); o.On {
+		v.AsOf = o.OfThen("As of", o.Began)
 	}
-	v := views.Shadow{Compares: true, Headline: shadowHeadline(open, total), Then: views.Sayf("%s agree%s. Only decisions on the size of a ReplicaSet can be compared: %s decided none.",
-		prose.Thousands(agree), shareText(agree, total), prose.Count(st.Silent, "sync"))}
-	for _, verdict := range []telemetry.ShadowVerdict{telemetry.ShadowAgrees, telemetry.ShadowTiming, telemetry.ShadowDeparture, telemetry.ShadowOverdue, telemetry.ShadowUnexplained, telemetry.ShadowOther} {
+	if n := st.Count(telemetry.ShadowDeparture); n > 0 {
+		v.Then = v.Then.Plain(" Of the others, " + prose.Thousands(n) + prose.Plural(n, " is", " are") + " exactly what Kubernetes' own rule says where these rules depart from it.")
+	}
+	for _, verdict := range []telemetry.ShadowVerdict{telemetry.ShadowAgrees, telemetry.ShadowBehind, telemetry.ShadowDeparture, telemetry.ShadowOverdue, telemetry.ShadowUnexplained, telemetry.ShadowOther, telemetry.ShadowUnsigned} {
 		n := views.Number{Label: shadowWords[verdict].Word, Value: views.Say(prose.Thousands(st.Count(verdict)))}
+		if !verdict.Tells() {
+			n.Note = views.Say("not counted")
+		}
 		if tone := shadowWords[verdict].Tone; st.Count(verdict) > 0 && (tone == views.Failed || tone == views.Waiting) {
 			n.Tone = tone
 		}
 		v.Numbers = append(v.Numbers, n)
 	}
 	v.Numbers = append(v.Numbers, views.Number{Label: "seen too late", Value: views.Say(prose.Thousands(st.Together)), Note: views.Say("not compared")},
-		views.Number{Label: "withdrawn", Value: views.Say(prose.Thousands(st.Withdrawn)), Note: views.Say("not compared")},
-		views.Number{Label: "compared within", Value: views.Say(prose.Span(telemetry.ShadowWithin)), Note: views.Say("of the prediction")})
-	v.Differences, v.Questions = differences(st), s.shadowQuestions(st)
+		views.Number{Label: "left out", Value: views.Say(prose.Thousands(st.LeftOut)), Note: views.Say("no time to compare")},
+		views.Number{Label: "not written after", Value: views.Say(prose.Span(telemetry.ShadowWithin))})
+	v.Kinds = s.shadowKinds(st)
+	if v.Partly = s.Partly(); v.Partly {
+		v.Then = v.Then.Plain(" These are the decisions for all objects; listed are the differences that you may see.")
+	}
+	v.Differences, v.Questions = s.differences(st), s.shadowQuestions(st)
 	v.Notes = []views.ShadowNote{
-		{Title: "What this is", Text: views.Say("The same decision as that of a process that acts, computed from this process's own caches. It is not a view into the other controller: both read the same objects, at slightly different moments. What it wrote is seen in the watch events of the ReplicaSets.")},
-		{Title: "What is compared", Text: views.Say("The sizes that the Deployment loop gives to ReplicaSets, and the names of those that it creates. A write that arrived together with its cause is decided on afterwards, on what was known before it; where that is not enough it was seen too late. What somebody else writes is not held against the other controller, and not counted in the share. A decision that the next sync does not repeat is withdrawn, unless the other controller writes it all the same. Pods, status and annotations are not compared.")},
+		{Title: "What this is", Text: views.Say("The same decision as that of a process that acts, computed from this process's own caches. It is not a view into the other controller: both read the same objects, at slightly different moments. What it wrote is seen in the watch events of Deployments, ReplicaSets, ReplicationControllers and pods.")},
+		{Title: "What is compared", Text: views.Say("What anybody can see of a decision: sizes, creations (the size that something is created with by its event alone) and deletions, adoption and release, the counts and conditions of a status, and that the revision was written (not which). A write agrees if the rules say so of any state that the other controller can have had: those that the last sync here knew, and if need be those between and of the half minute before, as each kind of objects has a cache of its own, and a controller decides first and writes later. A pod that goes agrees by its rank: Kubernetes has no order for pods that became ready and were created in one second. Conditions may be written one after another; what stays missing is listed as not written. What somebody else writes is not held against the other controller, and not counted in the share.")},
+		{Title: "Who created and deleted", Text: views.Say("Creations are signed: managedFields name who made an object. Deletions are not: that of a pod is put down to the other controller where one of its events says so. What is not called for and nobody signed is listed as unsigned, and not counted: a person may have done it, or the garbage collector, which releases under the name of kube-controller-manager.")},
+		shadowEvents(&st.Events),
+		{Title: "What it takes", Text: views.Sayf("It looks back on the last 4,096 syncs, and on the newest few of each object. It may use a fifth of one processor; %s left out because that was not enough.", prose.Thousands(st.LeftOut)+prose.Plural(st.LeftOut, " write or event was", " writes and events were"))},
 		shadowRights()}
+	v.Notes = append(v.Notes, s.releaseNote()...)
 	if st.Missed > 0 {
 		v.Notes = append(v.Notes, views.ShadowNote{Title: "What is missing", Text: views.Say(prose.Count(st.Missed, "sync") + prose.Plural(st.Missed, " was", " were") + " not compared: they arrived too fast to be read.")})
 	}
 	return v
 }
 
-func shadowRights() views.ShadowNote {
-	return views.ShadowNote{Title: "What it may do", Text: views.Say("get, list and watch on deployments, replicasets, replicationcontrollers and pods. Anything else is refused before it is sent; grant it nothing more.")}
+// shadowEvents says how events are compared, and which are missing, or why none is compared.
+func shadowEvents(e *telemetry.ShadowEvents) views.ShadowNote {
+	n := views.ShadowNote{Title: "Events"}
+	switch {
+	case e.Followed:
+		n.Text = views.Say("Those that the other controller publishes about Deployments, ReplicaSets and ReplicationControllers are compared: type, reason, object and text, except for names that the API server makes up and its reasons for a refusal. One agrees if the rules publish it with a write of the two minutes before, or on a state from half a minute before it to ten seconds after; one that tells of a write listed above is not listed again. A controller drops events, puts similar ones together, and sends them late, so a missing one is no difference: ")
+		n.Text = n.Text.Plain(untold(e) + ".")
+	case e.Why == "":
+		n.Text = views.Say("They are not compared yet: the watch has not begun.")
+	default:
+		n.Text = views.Say("They are not compared: ").Plain(prose.Clip(e.Why, 300) + ". It takes the rights to list and watch events; this process asks again every few minutes.")
+	}
+	return n
 }
 
-func shadowHeadline(open, total uint64) string {
+// untold is how many writes no event told of.
+func untold(e *telemetry.ShadowEvents) string {
+	if e.Told == 0 {
+		return "none was due so far"
+	}
+	return "no event was seen for " + prose.Thousands(e.Untold) + " of the " + prose.Thousands(e.Told) + " creations, deletions and new sizes that agree"
+}
+
+func shadowRights() views.ShadowNote {
+	return views.ShadowNote{Title: "What it may do", Text: views.Say("It reads deployments, replicasets, replicationcontrollers and pods (get, list, watch), events and namespaces (list, watch); grant it nothing more. What its loops would write is refused before it is sent. For a secure port it also sends TokenReviews and SubjectAccessReviews, which store nothing.")}
+}
+
+func shadowHeadline(open, overdue, agree, total uint64) string {
 	switch {
 	case total == 0:
 		return "Nothing could be compared yet."
+	case open == 0 && overdue > 0:
+		return prose.Count(overdue, "decision") + prose.Plural(overdue, " that is due has", " that are due have") + " not been written. Does the other controller run?"
+	case agree == total:
+		return prose.Plural(total, "The one decision that can be compared agrees", "All "+prose.Count(total, "decision")+" that can be compared agree") + " with what the other controller wrote."
 	case open == 0:
 		return "None of " + prose.Count(total, "decision") + " that can be compared differs without a reason."
 	default:
@@ -140,28 +171,31 @@ func percent(n, of uint64) string {
 }
 
 // differences are the worst first, and of each kind the newest.
-func differences(st telemetry.ShadowState) []views.Difference {
+func (s *Pages) differences(st telemetry.ShadowState) []views.Difference {
 	var list []views.Difference
 	for _, verdict := range telemetry.ShadowVerdicts {
 		for _, d := range st.Differences {
 			if d.Verdict == verdict {
-				list = append(list, differenceOf(&d))
+				list = append(list, s.differenceOf(&d))
 			}
 		}
 	}
 	return list
 }
 
-func differenceOf(d *telemetry.Difference) views.Difference {
-	v := views.Difference{Reason: shadowWords[d.Verdict], At: d.At.UTC(), Namespace: d.Object.Namespace, Name: d.Object.Name, Href: address.SyncOf(d.Object, d.Epoch, d.Sync),
-		Question: d.Question, Target: d.Target, Predicted: d.Predicted, Observed: d.Observed}
-	v.Known = views.Text{}.Code(d.Target)
+func (s *Pages) differenceOf(d *telemetry.Difference) views.Difference {
+	v := views.Difference{Reason: shadowWords[d.Verdict], At: d.At.UTC(), Kind: s.Loops.Kind(d.Object.Loop), Namespace: d.Object.Namespace, Name: d.Object.Name, Href: address.SyncOf(d.Object, d.Epoch, cmp.Or(d.Sync, d.SeenIn)),
+		Question: d.Question, What: aspectWords(d.Predictable), Target: d.Target, Predicted: d.Predicted, Observed: d.Observed}
+	if d.Trace > 0 {
+		v.Href = address.SyncOf(telemetry.Disagreement(d.Object), d.Epoch, d.Trace)
+	}
+	v.Known = views.Text{}.Code(cmp.Or(d.Target, d.Of))
 	switch d.Verdict {
 	case telemetry.ShadowOverdue:
-		v.Known = v.Known.Plain(": predicted ").Since(d.At).Plain(" ago, and nobody has written it. Does the other controller run?")
+		v.Known = v.Known.Plain(": due since ").Since(d.At).Plain(" ago, and nobody has written it. Does the other controller run?")
 		return v
-	case telemetry.ShadowTiming:
-		v.Known = v.Known.Plain(": decided on rv " + prose.OrNone(d.DecidedOn) + ", written on rv " + prose.OrNone(d.WrittenOn) + ", and other things had changed by then")
+	case telemetry.ShadowUnsigned:
+		v.Known = v.Known.Plain(": not called for, and nothing says who did it")
 	case telemetry.ShadowOther:
 		v.Known = v.Known.Plain(": written ")
 		if d.Manager == "" {
@@ -170,9 +204,13 @@ func differenceOf(d *telemetry.Difference) views.Difference {
 			v.Known = v.Known.Plain("by ").Code(prose.Clip(d.Manager, 100))
 		}
 	case telemetry.ShadowDeparture:
-		v.Known = v.Known.Plain(": these rules depart from Kubernetes' there on purpose, entry " + words.Digits(uint64(d.Departure)) + " of the register in controllers/DESIGN.md")
+		v.Known = v.Known.Plain(": Kubernetes' own rule gives exactly this for the same state; these rules differ there on purpose (entry " + words.Digits(uint64(d.Departure)) + " of the register in controllers/DESIGN.md)")
 	case telemetry.ShadowUnexplained:
-		v.Known = v.Known.Plain(": both decided on rv " + prose.OrNone(d.DecidedOn) + ", and nothing else changed")
+		if d.Aspect == decision.AspectEvent {
+			v.Known = v.Known.Plain(": published by ").Code(prose.Clip(d.Manager, 100)).Plain(", and the rules publish no such event in any state around that time")
+			break
+		}
+		v.Known = v.Known.Plain(": written on rv " + prose.OrNone(d.WrittenOn) + ", and the rules say so of none of the versions that were tried")
 	}
 	if d.SeenIn > 0 {
 		v.Known = v.Known.Plain("; ").Link("seen in sync "+words.Digits(d.SeenIn), address.SyncOf(d.Object, d.Epoch, d.SeenIn))
@@ -181,24 +219,83 @@ func differenceOf(d *telemetry.Difference) views.Difference {
 	return v
 }
 
-// shadowQuestions is how decisions compare by the question that they follow from.
-func (s *Pages) shadowQuestions(st telemetry.ShadowState) []views.ShadowQuestion {
-	c := s.sizing().Catalogue
-	list := make([]views.ShadowQuestion, 0, len(st.Questions))
-	for _, q := range st.Questions {
-		v := views.ShadowQuestion{ID: q.Question, Href: "/decisions/" + c.Loop + "#" + q.Question, Agree: q.Counts[telemetry.ShadowAgrees]}
-		if known, ok := c.Find(q.Question); ok {
-			v.Text = known.Text
-		}
-		for _, verdict := range telemetry.ShadowVerdicts {
-			n := q.Counts[verdict]
-			if v.Compared += n; verdict != telemetry.ShadowAgrees && n > 0 {
-				v.Differ += n
-				mark := shadowWords[verdict]
-				v.Of = append(v.Of, views.Mark{Tone: mark.Tone, Word: prose.Thousands(n) + " " + mark.Word})
+// aspects are what a person calls what is compared, before the kind that it is of.
+var aspects = map[decision.Aspect]string{
+	decision.AspectSize: "size of a ", decision.AspectCreation: "creation of a ", decision.AspectDeletion: "deletion of a ", decision.AspectOwner: "owner of a ",
+	decision.AspectStatus: "status of the ", decision.AspectConditions: "conditions of the ", decision.AspectAnnotations: "annotations of the ", decision.AspectEvent: "event about a ",
+}
+
+func aspectWords(p decision.Predictable) string { return aspects[p.Aspect] + p.Of }
+
+// shadowTally is how some comparisons came out. What others wrote says nothing of the other
+// controller.
+type shadowTally struct {
+	compared, agree uint64
+	counts          map[telemetry.ShadowVerdict]uint64
+}
+
+func tallyOf(questions []telemetry.ShadowQuestion) shadowTally {
+	t := shadowTally{counts: map[telemetry.ShadowVerdict]uint64{}}
+	for _, q := range questions {
+		for verdict, n := range q.Counts {
+			t.counts[verdict] += n
+			if verdict.Tells() {
+				t.compared += n
+			}
+			if verdict.Agrees() {
+				t.agree += n
 			}
 		}
-		v.Ratio = percent(v.Agree, max(1, v.Compared))
+	}
+	return t
+}
+
+// row is a line of one of the tables.
+func (t *shadowTally) row() views.ShadowRow {
+	v := views.ShadowRow{Compared: t.compared, Agree: t.agree, Differ: t.compared - t.agree}
+	if t.compared > 0 {
+		v.Ratio = percent(t.agree, t.compared)
+	}
+	for _, verdict := range telemetry.ShadowVerdicts {
+		if n := t.counts[verdict]; verdict != telemetry.ShadowAgrees && n > 0 {
+			mark := shadowWords[verdict]
+			v.Of = append(v.Of, views.Mark{Tone: mark.Tone, Word: prose.Thousands(n) + " " + mark.Word})
+		}
+	}
+	return v
+}
+
+// shadowKinds is how decisions compare by loop and by what is decided.
+func (s *Pages) shadowKinds(st telemetry.ShadowState) (list []views.ShadowKind) {
+	for i := range s.Loops {
+		loop := &s.Loops[i]
+		for _, p := range loop.Predicts {
+			tally := tallyOf(slices.DeleteFunc(slices.Clone(st.Questions), func(q telemetry.ShadowQuestion) bool { return q.Loop != loop.Name || q.Predictable != p }))
+			list = append(list, views.ShadowKind{Loop: loop.Name, Kind: loop.Kind, Aspect: string(p.Aspect), Of: p.Of, Text: aspectWords(p), ShadowRow: tally.row()})
+		}
+	}
+	return list
+}
+
+// shadowQuestions is how decisions compare by the question that they follow from.
+func (s *Pages) shadowQuestions(st telemetry.ShadowState) []views.ShadowQuestion {
+	type key struct{ loop, question string }
+	of := map[key][]telemetry.ShadowQuestion{}
+	var order []key
+	for _, q := range st.Questions {
+		k := key{q.Loop, q.Question}
+		if of[k] == nil {
+			order = append(order, k)
+		}
+		of[k] = append(of[k], q)
+	}
+	list := make([]views.ShadowQuestion, 0, len(order))
+	for _, k := range order {
+		tally, loop := tallyOf(of[k]), s.Loops.Of(k.loop)
+		v := views.ShadowQuestion{Loop: loop.Kind, ID: k.question, Href: "/decisions/" + loop.Catalogue.Loop + "#" + k.question, ShadowRow: tally.row()}
+		if known, ok := loop.Catalogue.Find(k.question); ok {
+			v.Text = known.Text
+		}
 		list = append(list, v)
 	}
 	slices.SortStableFunc(list, func(a, b views.ShadowQuestion) int { return int(min(b.Differ, 1<<30)) - int(min(a.Differ, 1<<30)) })

@@ -62,9 +62,12 @@ func Complete(typed string) (offers []string) {
 
 const knownTerms = "Terms: a part of a name, ns:NAMESPACE, is:OUTCOME, at:QUESTION, reason:TEXT, image:PART and by:MANAGER; a leading minus excludes."
 
-// isWords are the values of is:, each with what it says of a row.
-var isWords = map[string]bool{"failed": true, "waiting": true, "moving": true, "hold": true, "settled": true,
+// isWords are the values of is:, each with whether it is of the row's key in a work queue.
+var isWords = map[string]bool{"failed": false, "waiting": false, "moving": false, "hold": false, "settled": false,
 	"ready": true, "back-off": true, "processing": true, "timer": true, "idle": true}
+
+// OfQueue reports whether the term asks for the state of a key in a work queue.
+func (t Term) OfQueue() bool { return t.Key == "is" && isWords[t.Value] }
 
 // Parse reads a filter. It refuses nothing: what it does not know it
 // keeps and marks, so that a reader sees why it filters nothing.
@@ -86,7 +89,8 @@ func Parse(q string) []Term {
 		} else {
 			t.Key, t.Value = strings.ToLower(key), strings.ToLower(value)
 			_, known := termKeys[t.Key]
-			t.Unknown = !known || value == "" || t.Key == "is" && !isWords[t.Value]
+			_, word := isWords[t.Value]
+			t.Unknown = !known || value == "" || t.Key == "is" && !word
 		}
 		terms = append(terms, t)
 	}

@@ -1,6 +1,8 @@
 package list
 
 import (
+	"slices"
+
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
@@ -13,6 +15,8 @@ func (s *Pages) empty(l *decision.Loop, all []*entry, terms []filter.Term) *view
 	switch {
 	case len(all) == 0 && idle != nil:
 		return idle
+	case len(all) == 0 && s.Hides(l.Name):
+		return &views.Problem{Code: "none-seen", Heading: "There is no " + l.One() + " that you may see.", Lines: []views.Text{s.Rights(l.Name)}}
 	case len(all) == 0:
 		return &views.Problem{Code: "first-run", Heading: "Change something, and watch the loop decide.",
 			Lines: []views.Text{views.Say("No " + l.One() + " has been synced since ").Clock(s.Window().Since).Plain(" UTC. The first one appears here within a second.")},
@@ -31,7 +35,10 @@ func (s *Pages) empty(l *decision.Loop, all []*entry, terms []filter.Term) *view
 			p.Links = append(p.Links, views.Link{Text: "drop " + filter.Chip(t) + ", " + prose.Thousands(n) + " left", Href: filter.Href(l.Name, rest)})
 		}
 	}
-	p.Lines = []views.Text{views.Say(prose.Count(len(all), l.One()) + prose.Plural(len(all), " is", " are") + " here without a filter.")}
+	p.Lines = []views.Text{views.Say(prose.Count(len(all), l.One()) + s.Seen(l.Name) + prose.Plural(len(all), " is", " are") + " here without a filter.")}
+	if s.Opts.Elsewhere && slices.ContainsFunc(terms, filter.Term.OfQueue) {
+		p.Lines = append(p.Lines, views.Say("What is in the work queues is not known here: they are in the process that leads."))
+	}
 	p.Links = append(p.Links, views.Link{Text: "show all", Href: decision.PathOf(l.Name)})
 	return p
 }

@@ -123,8 +123,10 @@ func (s *Pages) History(q *page.Query) (*page.Page, error) {
 	case v.Next != "":
 		v.Empty = &views.Problem{Code: "none-yet", Heading: "None of the newest syncs matches " + filter.Join(terms) + ". Older syncs have not been searched yet.",
 			Links: []views.Link{{Text: "look further back", Href: v.Next}, {Text: "all of the history", Href: "/history"}}}
+	case len(terms) == 0 && s.Partly():
+		v.Empty = &views.Problem{Code: "none-seen", Heading: "None of the syncs that are kept is of an object that you may see.", Lines: []views.Text{s.Rights(s.First().Name)}}
 	default:
-		v.Empty = &views.Problem{Code: "no-match", Heading: "Nothing that is kept matches " + filter.Join(terms) + ".", Links: []views.Link{{Text: "all of the history", Href: "/history"}}}
+		v.Empty = &views.Problem{Code: "no-match", Heading: "Nothing that is kept" + s.and() + " matches " + filter.Join(terms) + ".", Links: []views.Link{{Text: "all of the history", Href: "/history"}}}
 	}
 	return s.historyPage(q, v), nil
 }
@@ -146,8 +148,11 @@ func (s *Pages) archiveHead(st telemetry.ArchiveState) (head, then views.Text) {
 		head = head.Plain(" since " + st.Oldest.UTC().Format("2006-01-02 15:04"))
 	}
 	head = head.Plain(fmt.Sprintf(", in %.1f MB.", float64(st.Bytes)/(1<<20)))
+	if s.Partly() {
+		then = then.Plain("These are the syncs of all objects; you are shown those that you may see. ")
+	}
 	if st.Path == "" {
-		then = views.Say("They are in memory and are lost when the process ends")
+		then = then.Plain("They are in memory and are lost when the process ends")
 		if !s.Embedded() { // which has other flags
 			then = then.Plain("; ").Code("loopscope manager --history=FILE").Plain(" keeps them on disk")
 		}
@@ -166,6 +171,14 @@ func (s *Pages) foundView(h telemetry.Hit) views.Found {
 	owner, own := words.SplitOf(s.KindOf(h.Loop), h.Name)
 	return views.Found{At: h.Started, Kind: s.KindOf(h.Loop), Owner: h.In() + owner, Own: own, Object: h.Key(), Result: words.HitMark(&h),
 		Says: prose.Clip(h.Text, 400), Error: prose.Clip(h.Error, 300), Leaf: h.Leaf, Took: views.Took(h.Took), Number: words.Digits(h.Seq), Href: address.SyncOf(h.Object, h.Epoch, h.Seq)}
+}
+
+// and qualifies what a search finds.
+func (s *Pages) and() string {
+	if s.Partly() {
+		return " and that you may see"
+	}
+	return ""
 }
 
 func searchHref(terms []filter.Term) string {

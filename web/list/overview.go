@@ -153,7 +153,7 @@ func nextHref(loop string, q *page.Query, after string) string {
 
 // headline counts what needs a person.
 func (s *Pages) headline(l *decision.Loop, all []*entry) string {
-	kind, counts := l.One(), count(all)
+	kind, counts, seen := l.One(), count(all), s.Seen(l.Name)
 	failed, waiting := counts[0], counts[1]
 	rest := len(all) - failed - waiting
 	idle := s.Idle(l.Name)
@@ -161,17 +161,17 @@ func (s *Pages) headline(l *decision.Loop, all []*entry) string {
 	case len(all) == 0 && idle != nil:
 		return idle.Heading
 	case len(all) == 0:
-		return "No " + kind + "s yet."
+		return "No " + kind + "s" + cmp.Or(seen, " yet") + "."
 	case failed == 0 && waiting == 0 && len(all) == 1:
-		return "The only " + kind + " needs no action."
+		return "The only " + kind + seen + " needs no action."
 	case failed == 0 && waiting == 0:
-		return "All " + prose.Thousands(len(all)) + " " + kind + "s need no action."
+		return "All " + prose.Thousands(len(all)) + " " + kind + "s" + seen + " need no action."
 	case failed == 0:
-		return prose.Count(waiting, kind) + prose.Plural(waiting, " is", " are") + " waiting." + others(rest)
+		return prose.Count(waiting, kind) + seen + prose.Plural(waiting, " is", " are") + " waiting." + others(rest)
 	case waiting == 0:
-		return prose.Count(failed, kind) + " failed." + others(rest)
+		return prose.Count(failed, kind) + seen + " failed." + others(rest)
 	default:
-		return prose.Count(failed, kind) + " failed and " + prose.Thousands(waiting) + prose.Plural(waiting, " is", " are") + " waiting." + others(rest)
+		return prose.Count(failed, kind) + seen + " failed and " + prose.Thousands(waiting) + prose.Plural(waiting, " is", " are") + " waiting." + others(rest)
 	}
 }
 

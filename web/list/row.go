@@ -22,7 +22,7 @@ func (s *Pages) row(e *entry, key *telemetry.KeyState, asOf time.Time) views.Row
 	r := views.Row{
 		ID: e.id, Group: o.Group, Namespace: t.Namespace, Name: t.Name, Href: address.Of(t.Object),
 		State: views.Mark{Tone: o.View, Word: o.Word}, Quiet: e.quiet(),
-		Revision: n.Text("revision"), Why: words.Why(t, e.said), Asked: s.askedLine(t), LastAt: t.Ended, LastDid: words.Did(t),
+		Revision: n.Text("revision"), Why: e.why(), Asked: s.askedLine(t), LastAt: t.Ended, LastDid: words.Did(t),
 		Queue: words.QueueText(key), Pods: l.CountsPods(),
 	}
 	if !e.SinceTone.IsZero() {
@@ -47,6 +47,16 @@ func (s *Pages) row(e *entry, key *telemetry.KeyState, asOf time.Time) views.Row
 		r.Spark = s.sparkOf(e, sparkEnd(known))
 	}
 	return r
+}
+
+// why is what the sentence tells; where somebody chose it, with what was chosen: "on hold" stands for
+// paused, scaled to zero, being deleted and more.
+func (e *entry) why() views.Text {
+	said := words.Why(e.Trace, e.said)
+	if e.said.Tone != decision.ToneNeutral || e.said.State == "" || len(e.said.Lead) == 0 {
+		return said
+	}
+	return views.Say(prose.Upper(e.said.State) + ": ").Join(words.Stop(words.Text(e.said.Lead, false)))
 }
 
 // shownHeadlines is how many headlines a row has room for.

@@ -7,6 +7,7 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/sight"
 	"github.com/loopscope/loopscope/web/source"
 	"github.com/loopscope/loopscope/web/timeline"
 )
@@ -42,7 +43,7 @@ func (s *Pages) sparkOf(e *entry, to time.Time) *views.Spark {
 
 // drawSpark draws what the syncs say that the journal keeps of a Deployment, up to one
 // of them; nil where they do not say.
-func drawSpark(j *telemetry.Journal, t *telemetry.Trace, to time.Time) *views.Spark {
+func drawSpark(j *sight.Journal, t *telemetry.Trace, to time.Time) *views.Spark {
 	from := to.Add(-sparkSpan)
 	var points []views.SparkPoint
 	most := int64(1)

@@ -93,7 +93,7 @@ func (x *watchedPage) leave(told chan<- struct{}) {
 func (s *Stream) follow(ctx context.Context, after uint64) {
 	d := &s.draws
 	for {
-		batch, missed, err := s.Journal.Next(ctx, after)
+		batch, upto, missed, err := s.Journal.Next(ctx, after)
 		if err != nil {
 			if ctx.Err() == nil {
 				d.over.Store(true)
@@ -101,8 +101,8 @@ func (s *Stream) follow(ctx context.Context, after uint64) {
 			d.each(func(x *watchedPage) { x.notifyAll() })
 			return
 		}
-		after = batch[len(batch)-1].Seq
-		d.each(func(x *watchedPage) { x.note(batch, missed) })
+		after = upto
+		d.each(func(x *watchedPage) { x.note(batch, missed, upto) })
 		d.seq.Store(after)
 		select { // In a burst, being woken for every trace would cost more than looking at them.
 		case <-ctx.Done():
@@ -120,10 +120,15 @@ func (d *watchedPages) each(visit func(*watchedPage)) {
 }
 
 // note remembers the newest trace that concerns the page.
-func (x *watchedPage) note(batch []*telemetry.Trace, missed uint64) {
+func (x *watchedPage) note(batch []*telemetry.Trace, missed, upto uint64) {
+	if missed > 0 {
+		x.dirty.Store(upto)
+		notify(x.poked)
+		return
+	}
 	touches := x.touches.Load()
 	for i := len(batch) - 1; i >= 0; i-- {
-		if missed > 0 || touches == nil || *touches == nil || (*touches)(batch[i]) {
+		if touches == nil || *touches == nil || (*touches)(batch[i]) {
 			x.dirty.Store(batch[i].Seq)
 			notify(x.poked)
 			return
@@ -234,7 +239,7 @@ func (x *watchedPage) rest() time.Duration {
 		return LookEvery
 	}
 	if x.drawing != nil && x.drawing.page.Lost != nil {
-		return max(listEvery-time.Duration(len(x.s.connections))*sendTimePerReader, listLeast, listRest*x.took)
+		return max(listEvery-time.Duration(x.s.crowd.places.Used())*sendTimePerReader, listLeast, listRest*x.took)
 	}
 	return max(drawEvery, 5*x.took)
 }
@@ -249,6 +254,7 @@ func (x *watchedPage) every() time.Duration {
 
 // draw makes a new drawing. x is not locked meanwhile: readers come and go.
 func (x *watchedPage) draw(ctx context.Context) {
+	x.s.Journal.Prepare()
 	place, err := x.s.slots.Watch(ctx)
 	if err != nil {
 		return // Nobody watches any more.

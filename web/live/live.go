@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"sync"
@@ -70,8 +69,15 @@ const (
 	ClosedSilent   = "silent"
 	ClosedShutdown = "shutdown"
 	ClosedRefused  = "refused"
+	ClosedMoved    = "moved"
 	closedError    = "error"
 )
+
+// writeBuffer is the size of the buffer in which a message is written. Most websockets are idle most
+// of the time, and have none then.
+const writeBuffer = 8 << 10
+
+var writeBuffers sync.Pool
 
 // Serve accepts a websocket. The guard has looked at Host and Origin already.
 func (s *Stream) Serve(w http.ResponseWriter, r *http.Request) {
@@ -85,32 +91,34 @@ func (s *Stream) Serve(w http.ResponseWriter, r *http.Request) {
 		s.site.Fail(w, r, e)
 		return
 	}
-	if !s.acquireConnection() {
+	leave, e := s.crowd.acquire(r.Context())
+	if e != nil {
 		w.Header().Set("Retry-After", "5")
-		s.site.Fail(w, r, answer.NewProblem(http.StatusServiceUnavailable, "too-many-readers", "Too many live readers are connected, or the console is stopping.",
-			views.Sayf("At most %d are served at once. Close a page, or read the JSON twins.", s.Opts.MaxReaders)))
+		s.site.Fail(w, r, e)
 		return
 	}
-	defer s.releaseConnection()
-	up := websocket.Upgrader{HandshakeTimeout: s.Opts.WriteTimeout, ReadBufferSize: 1 << 10, WriteBufferSize: 8 << 10,
+	defer leave()
+	// With a buffer of its own: through that of net/http a read that fails ends the request's context,
+	// which says here that the right to read has ended.
+	up := websocket.Upgrader{HandshakeTimeout: s.Opts.WriteTimeout, ReadBufferSize: 1 << 10, WriteBufferSize: writeBuffer, WriteBufferPool: &writeBuffers,
 		Subprotocols: []string{protocol}, CheckOrigin: s.site.Origin}
 	conn, err := up.Upgrade(w, r, nil)
 	if err != nil {
 		s.Opts.Logger.Debug("websocket not accepted", "err", err)
 		return
 	}
-	s.serveConn(r.Context(), conn, protocol, start)
+	s.serveConn(r, conn, protocol, start)
 }
 
 // serveConn serves a websocket until one of both ends it, or the request that it came from ends:
 // whoever let that in may take it back.
-func (s *Stream) serveConn(request context.Context, conn *websocket.Conn, protocol string, start position) {
+func (s *Stream) serveConn(r *http.Request, conn *websocket.Conn, protocol string, start position) {
 	s.Opts.Readers.Opened()
 	ctx, cancel := context.WithCancelCause(context.Background())
-	defer context.AfterFunc(request, func() { cancel(errRefused) })()
-	c := &reader{s: s, conn: conn, cancel: cancel, position: start}
-	s.enter(c)
-	defer s.leave(c)
+	defer context.AfterFunc(r.Context(), func() { cancel(errRefused) })()
+	c := &reader{s: s, conn: conn, cancel: cancel, may: rightOf(r), position: start}
+	s.crowd.enter(c)
+	defer s.crowd.leave(c)
 	c.bound()
 	var reading sync.WaitGroup
 	reading.Add(1)
@@ -118,6 +126,9 @@ func (s *Stream) serveConn(request context.Context, conn *websocket.Conn, protoc
 	var err error
 	if protocol == TraceProtocol {
 		err = c.sendTraces(ctx)
+		if errors.Is(err, errStopping) && c.sendRest() != nil {
+			err = errClient
+		}
 	} else {
 		err = c.sendPage(ctx)
 	}
@@ -172,58 +183,6 @@ func (s *Stream) startOf(r *http.Request) (position, *answer.Problem) {
 	return position{after: after}, nil
 }
 
-func (s *Stream) acquireConnection() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return false
-	}
-	select {
-	case s.connections <- struct{}{}:
-		s.open.Add(1)
-		return true
-	default:
-		return false
-	}
-}
-
-func (s *Stream) releaseConnection() { <-s.connections; s.open.Done() }
-
-// enter lets Shutdown find a reader. One that came while it ran is sent away.
-func (s *Stream) enter(c *reader) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.readers[c] = struct{}{}
-	if s.closed {
-		c.cancel(errStopping)
-	}
-}
-
-// Shutdown closes every websocket and waits for it, as long as ctx lasts.
-func (s *Stream) Shutdown(ctx context.Context) error {
-	s.mu.Lock()
-	s.closed = true
-	for c := range s.readers {
-		c.cancel(errStopping)
-	}
-	s.mu.Unlock()
-	done := make(chan struct{})
-	go func() { s.open.Wait(); close(done) }()
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// Readers is how many websockets are open.
-func (s *Stream) Readers() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.readers)
-}
-
 // Load is what the stream has to do.
 type Load struct {
 	// Connections counts websockets until they are closed, Pages those that are watched,
@@ -236,13 +195,7 @@ type Load struct {
 func (s *Stream) Load() Load {
 	s.draws.mu.Lock()
 	defer s.draws.mu.Unlock()
-	return Load{Connections: len(s.connections), Pages: len(s.draws.m), Drawings: s.draws.made.Load()}
-}
-
-func (s *Stream) leave(c *reader) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.readers, c)
+	return Load{Connections: s.crowd.places.Used(), Pages: len(s.draws.m), Drawings: s.draws.made.Load()}
 }
 
 // reader is one websocket: one goroutine reads from it, one writes to it.
@@ -250,6 +203,7 @@ type reader struct {
 	s      *Stream
 	conn   *websocket.Conn
 	cancel context.CancelCauseFunc
+	may    Right
 	position
 
 	// mu guards what the reading goroutine leaves for the writing one.
@@ -261,6 +215,7 @@ type reader struct {
 // errors by which the two goroutines end each other.
 var (
 	errStopping = errors.New("the console is stopping")
+	errMoved    = errors.New("this console shows another record from now on: connect again")
 	errRefused  = errors.New("the right to read this has ended")
 	errClient   = errors.New("closed by the client")
 	errSilent   = errors.New("no sign of life")
@@ -273,19 +228,6 @@ var (
 type malformed struct{ why string }
 
 func (e malformed) Error() string { return e.why }
-
-// bound sets the limits of the connection.
-func (c *reader) bound() {
-	c.conn.SetReadLimit(MaxMessage)
-	c.alive()
-	// A client that never reads must not fill megabytes of kernel memory first.
-	if tcp, ok := c.conn.NetConn().(*net.TCPConn); ok {
-		_ = tcp.SetWriteBuffer(256 << 10)
-	}
-}
-
-// alive gives the client time for the next sign of life.
-func (c *reader) alive() { _ = c.conn.SetReadDeadline(time.Now().Add(c.s.Opts.SilentAfter)) }
 
 // count makes pings and pongs, which gorilla answers by itself, count as messages do.
 func (c *reader) count(allow func() error) {
@@ -380,7 +322,8 @@ func (c *reader) wait(ctx context.Context, due time.Time) (batch []*telemetry.Tr
 	if !waiting {
 		return nil, 0, nil
 	}
-	batch, missed, err = c.s.Journal.Next(until, c.after)
+	batch, upto, missed, err := c.s.Journal.Next(until, c.after)
+	c.after = max(c.after, upto)
 	switch {
 	case ctx.Err() != nil:
 		return nil, 0, context.Cause(ctx)
@@ -392,7 +335,6 @@ func (c *reader) wait(ctx context.Context, due time.Time) (batch []*telemetry.Tr
 	case err != nil:
 		return nil, 0, err
 	}
-	c.after = batch[len(batch)-1].Seq
 	if missed > 0 {
 		c.s.Opts.Readers.Missed(missed)
 	}
@@ -404,7 +346,11 @@ func (c *reader) write(message []byte) error {
 	return writeError(c.conn.WriteMessage(websocket.TextMessage, message))
 }
 
-func (c *reader) ping() error {
+// check ends a reader who may not read any more what is at a path, and else pings.
+func (c *reader) check(path string) error {
+	if !c.may(path) {
+		return errRefused
+	}
 	return writeError(c.conn.WriteControl(websocket.PingMessage, nil, time.Now().Add(c.s.Opts.WriteTimeout)))
 }
 
@@ -436,6 +382,8 @@ func (c *reader) close(cause error) string {
 		code, text, reason = websocket.ClosePolicyViolation, bad.why, ClosedProtocol
 	case errors.Is(cause, errRefused):
 		code, text, reason = websocket.ClosePolicyViolation, errRefused.Error(), ClosedRefused
+	case errors.Is(cause, errMoved):
+		code, text, reason = websocket.CloseServiceRestart, errMoved.Error(), ClosedMoved
 	case errors.Is(cause, errStopping), errors.Is(cause, telemetry.ErrEnded):
 		code, text, reason = websocket.CloseGoingAway, errStopping.Error(), ClosedShutdown
 	default:

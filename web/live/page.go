@@ -45,6 +45,14 @@ type watch struct {
 	gone      string // what the reader was told last about that
 }
 
+// path is the one whose right the reader needs.
+func (w *watch) path() string {
+	if w == nil {
+		return livePath
+	}
+	return w.shared.target.Path
+}
+
 // sendPage keeps one page up to date: it sends what differs in each new drawing.
 func (c *reader) sendPage(ctx context.Context) error {
 	var w *watch
@@ -87,7 +95,7 @@ func (c *reader) sendPage(ctx context.Context) error {
 		}
 		if !now.Before(ping) {
 			ping = now.Add(pingEvery)
-			if err := c.ping(); err != nil {
+			if err := c.check(w.path()); err != nil {
 				return err
 			}
 		}
@@ -132,6 +140,9 @@ func earlier(a, b time.Time) time.Time {
 // begin looks at another page, or at the same again.
 func (c *reader) begin(ctx context.Context, sub *Subscribe, old *watch, told chan struct{}) (*watch, error) {
 	to, err := c.s.site.Find(sub.Page)
+	if err == nil && !c.may(to.Path) {
+		err = errNoRight
+	}
 	if err != nil {
 		return old, malformed{err.Error()}
 	}
@@ -164,7 +175,7 @@ func (c *reader) catchUp(ctx context.Context, w *watch) error {
 	if err != nil {
 		return context.Cause(ctx)
 	}
-	_, missed, err := c.s.Journal.Next(ctx, c.after)
+	missed, err := c.s.Journal.Missed(ctx, c.after)
 	place.Release()
 	if err != nil {
 		return err

@@ -182,9 +182,9 @@ func TestOutagesMakeDrawingsStale(t *testing.T) {
 	var away atomic.Bool
 	src := source.New(source.Options{Journal: telemetry.NewJournal(telemetry.JournalOptions{Epoch: "7c41"}), Server: func() telemetry.ServerState {
 		return telemetry.ServerState{Reachable: !away.Load(), Since: time.Unix(1, 0)}
-	}})
+	}}, nil)
 	build := func(context.Context) (*page.Page, error) { return &page.Page{}, nil }
-	x := &watchedPage{s: New(src, slots.New(src.Journal.Last), nil), target: &Target{Address: "/", Path: "/", Build: build}}
+	x := &watchedPage{s: New(src, slots.New(src.Journal.Last), NewCrowd(1), nil), target: &Target{Address: "/", Path: "/", Build: build}}
 	for i, is := range []bool{false, true, false} {
 		away.Store(is)
 		if !x.stale(time.Now()) {

@@ -7,7 +7,6 @@ package live
 import (
 	"context"
 	"net/http"
-	"sync"
 
 	"github.com/loopscope/loopscope/web/page"
 	"github.com/loopscope/loopscope/web/slots"
@@ -39,18 +38,11 @@ type Stream struct {
 	site    Site
 	draws   watchedPages
 	encoded encoded
-
-	// connections bounds the open websockets. mu guards closed and readers: no reader
-	// enters once Shutdown waits for the last to leave.
-	connections chan struct{}
-	mu          sync.Mutex
-	closed      bool
-	readers     map[*reader]struct{}
-	open        sync.WaitGroup
+	crowd   *Crowd
 }
 
-// New returns a stream of that site, which draws in those slots. It starts nothing;
-// websockets run until Shutdown.
-func New(src *source.Source, places *slots.Slots, s Site) *Stream {
-	return &Stream{Source: src, slots: places, site: s, connections: make(chan struct{}, src.Opts.MaxReaders), readers: map[*reader]struct{}{}}
+// New returns a stream of that site, which draws in those slots, for readers who are part of that
+// crowd. It starts nothing; websockets run until the crowd's Shutdown.
+func New(src *source.Source, places *slots.Slots, crowd *Crowd, s Site) *Stream {
+	return &Stream{Source: src, slots: places, crowd: crowd, site: s}
 }

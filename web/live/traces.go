@@ -1,8 +1,10 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,6 +28,8 @@ type (
 		Restarted bool   `json:"restarted,omitempty"`
 		Cluster   string `json:"cluster"`
 		Version   string `json:"version"`
+		// By is what the process that recorded them is called in the Lease, "" where nobody is elected.
+		By string `json:"by,omitempty"`
 	}
 	gapMessage struct {
 		Gap Gap `json:"gap"`
@@ -33,7 +37,8 @@ type (
 	// Gap says that traces are kept no longer that the reader has not got.
 	Gap struct {
 		Missed uint64 `json:"missed"`
-		// Next is the number of the trace that follows.
+		// Next is the number of the trace from which on there are all. Those that follow before it
+		// are the newest of objects that had none since.
 		Next uint64 `json:"next"`
 	}
 )
@@ -41,8 +46,8 @@ type (
 // sendTraces sends every trace from the reader's position on, one message each.
 func (c *reader) sendTraces(ctx context.Context) error {
 	j := c.s.Journal
-	if err := c.encode(helloMessage{Hello{API: TraceProtocol, Epoch: j.Epoch(), Last: j.Last(), After: c.after,
-		Restarted: c.restarted, Cluster: c.s.Opts.Cluster, Version: c.s.Opts.Version}}); err != nil {
+	if err := c.encode(helloMessage{Hello{API: TraceProtocol, Epoch: j.Epoch(), Last: j.LastSeen(), After: c.after,
+		Restarted: c.restarted, Cluster: c.s.Opts.Cluster, Version: c.s.Opts.Version, By: c.s.Opts.Leadership().Identity}}); err != nil {
 		return err
 	}
 	ping := time.Now().Add(pingEvery)
@@ -61,7 +66,7 @@ func (c *reader) sendTraces(ctx context.Context) error {
 		}
 		if now := time.Now(); !now.Before(ping) {
 			ping = now.Add(pingEvery)
-			if err := c.ping(); err != nil {
+			if err := c.check(livePath); err != nil {
 				return err
 			}
 		}
@@ -78,16 +83,22 @@ func (c *reader) nextTraces(ctx context.Context, due time.Time) (messages [][]by
 		}
 		defer place.Release()
 	}
+	from := c.after + 1
 	batch, missed, err := c.wait(ctx, due)
 	if err != nil {
 		return nil, err
 	}
 	if missed > 0 {
-		raw, err := answer.Marshal(gapMessage{Gap{missed, batch[0].Seq}})
+		next := c.after + 1
+		if len(batch) > 0 {
+			next = batch[0].Seq
+		}
+		newest := c.newestOf(from, next)
+		raw, err := answer.Marshal(gapMessage{Gap{missed - min(missed, uint64(len(newest))), next}})
 		if err != nil {
 			return nil, fmt.Errorf("encode gap: %w", err)
 		}
-		messages = append(messages, raw)
+		messages, batch = append(messages, raw), append(newest, batch...)
 	}
 	for _, t := range batch {
 		raw, err := c.s.encoded.of(t)
@@ -97,6 +108,38 @@ func (c *reader) nextTraces(ctx context.Context, due time.Time) (messages [][]by
 		messages = append(messages, raw)
 	}
 	return messages, nil
+}
+
+// newestOf are the newest traces of objects whose numbers are from first to before next, in order:
+// they are on the board, however long ago their syncs were.
+func (c *reader) newestOf(first, next uint64) (list []*telemetry.Trace) {
+	board := c.s.Journal.Board()
+	for _, loop := range board.Loops() {
+		for _, t := range board.List(loop) {
+			if t.Seq >= first && t.Seq < next {
+				list = append(list, t)
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b *telemetry.Trace) int { return cmp.Compare(a.Seq, b.Seq) })
+	return list
+}
+
+// sendRest sends what was recorded until the console stopped, so that a reader who follows
+// everything knows that nothing is missing.
+func (c *reader) sendRest() error {
+	for c.after < c.s.Journal.Last() {
+		messages, err := c.nextTraces(context.Background(), time.Now().Add(c.s.Opts.WriteTimeout))
+		if err != nil || len(messages) == 0 {
+			return err
+		}
+		for _, m := range messages {
+			if err := c.write(m); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func (c *reader) encode(v any) error {

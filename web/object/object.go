@@ -26,7 +26,7 @@ func (s *Pages) objectView(q *page.Query, x *subject.Subject) views.Object {
 	if x.Moment.IsZero() {
 		v.Head.Last = s.LastLine(x.Newest, next)
 		v.Findings, v.Evidence = findingsOf(x.Newest), s.evidenceOf(q, x.Newest)
-		s.Outage().FreezeFindings(v.Held, v.Findings)
+		s.Outage().FreezeFindings(v.Held, v.Findings, x.Newest)
 	}
 	if x.Cursor == x.Newest {
 		v.Sync.Next = next

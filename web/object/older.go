@@ -48,8 +48,7 @@ func rang(t *telemetry.Trace, c *telemetry.Cause) bool {
 func looksNow(x *subject.Subject, now time.Time) []views.Look {
 	list := syncs.Looks(x.Newest)
 	if older := olderLooks(x, now); len(older) > 0 && older[soonestLook(older)].At.Before(firstLook(list)) {
-		list = append(list, older...) // Later ones would find out nothing that the newest does not.
-		slices.SortStableFunc(list, func(a, b views.Look) int { return a.At.Compare(b.At) })
+		list = append([]views.Look{older[soonestLook(older)]}, list...) // Later ones would find out nothing that the newest does not.
 	}
 	return list
 }

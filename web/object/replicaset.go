@@ -38,7 +38,7 @@ func (s *Pages) replicaSet(q *page.Query) (*page.Page, error) {
 		v.Forecast = Forecast(x.Newest, snap, q.Now)
 		v.Scope = s.Pods(q.Now, x, snap)
 		v.Pods, v.PodsNote = podsOf(snap)
-		s.Outage().FreezePods(v.Pods)
+		s.Outage().FreezePods(v.Pods, x.Newest)
 	}
 	v.Head.Part = s.partOf(q, x)
 	v.Victims, v.VictimsNote = s.victimsOf(x)

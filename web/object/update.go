@@ -67,11 +67,11 @@ func (s *Pages) controllers(q *page.Query, x *subject.Subject, snap *rollingupda
 	}
 	n := facts.NumbersOf(x.Newest)
 	add(snap.New, "new", n.Or("newAvailable"))
-	role := "old"
+	role, available := "old", n.OldAvailable()
 	if snap.New == nil {
-		role = "" // There is only one.
+		role, available = "", n.Or("available") // There is only one.
 	}
-	add(snap.Old, role, n.OldAvailable())
+	add(snap.Old, role, available)
 	return list
 }
 
@@ -111,7 +111,7 @@ func (s *Pages) podsOfUpdate(v *views.Update, x *subject.Subject, snap *rollingu
 		}
 		if own, err := facts.ReplicaSet(s.Loops, t); err == nil {
 			v.Pods, v.PodsNote = podsOf(own)
-			s.Outage().FreezePods(v.Pods)
+			s.Outage().FreezePods(v.Pods, t)
 		}
 	}
 }

@@ -17,7 +17,7 @@ type Maker struct {
 	Routes map[string]Route
 }
 
-// New returns a maker that has no routes yet.
-func New(src *source.Source) *Maker {
-	return &Maker{Source: src, Slots: slots.New(src.Journal.Last), Routes: map[string]Route{}}
+// New returns a maker that has no routes yet, whose pages are drawn in those slots.
+func New(src *source.Source, places *slots.Slots) *Maker {
+	return &Maker{Source: src, Slots: places, Routes: map[string]Route{}}
 }

@@ -213,7 +213,11 @@ func (s *Maker) rules() string {
 	if s.Embedded() {
 		return "Loopscope " + s.Opts.Version
 	}
-	return "rules of Kubernetes v1.36, Loopscope " + s.Opts.Version
+	beside := ""
+	if len(s.Earlier()) > 0 {
+		beside = " beside " + s.Release().Version
+	}
+	return "rules of Kubernetes " + decision.RulesRelease + beside + ", Loopscope " + s.Opts.Version
 }
 
 // GoLive makes a page follow the journal.

@@ -16,8 +16,8 @@ import (
 type Proposal interface {
 	// Asked is the form as the address fills it in.
 	Asked() *Form
-	// Nothing says why there is nothing to plan; "" where there is.
-	Nothing() string
+	// Nothing says why there is nothing to plan, "" where there is, and which command plans instead.
+	Nothing() (why, command string)
 	// MostPods is how many pods there may be at once as it is.
 	MostPods() int64
 	// Assumptions say what a plan from that sync is worth, and Commands would make the

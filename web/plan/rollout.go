@@ -11,11 +11,11 @@ import (
 )
 
 // Nothing says why there is nothing to plan.
-func (p *rolloutProposal) Nothing() string {
+func (p *rolloutProposal) Nothing() (why, command string) {
 	if !p.From.Found || p.From.Deleting {
-		return "is gone or being deleted"
+		return "is gone or being deleted", ""
 	}
-	return ""
+	return "", ""
 }
 
 // MostPods is how many pods there may be at once.

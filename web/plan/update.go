@@ -122,7 +122,7 @@ func setCleanup(s *updateSpec, text string) (complaint string) {
 
 func proposeUpdate(s *rollingupdate.Snapshot, args url.Values) *updateProposal {
 	p := &updateProposal{From: s}
-	if p.Nothing() != "" {
+	if why, _ := p.Nothing(); why != "" {
 		return p
 	}
 	p.from = updateSpec{request: *s.Request, desired: factsOf(s).Or("wanted"), startup: usualStartup(s), fails: stuckUpdate(s) != "",
@@ -136,17 +136,17 @@ func proposeUpdate(s *rollingupdate.Snapshot, args url.Values) *updateProposal {
 }
 
 // Nothing says why there is nothing to plan.
-func (p *updateProposal) Nothing() string {
+func (p *updateProposal) Nothing() (why, command string) {
 	s := p.From
 	switch {
 	case s.Old == nil && s.New == nil:
-		return "is gone"
+		return "is gone", ""
 	case s.Request == nil && s.RequestError != "":
-		return "has a request that cannot be read"
+		return "has a request that cannot be read", ""
 	case s.Request == nil && (s.Old == nil || s.Old.Parked == nil):
-		return "has no update that is asked for"
+		return "is not being updated", "loopscope -n " + s.Namespace + " rolling-update " + s.Name + " --image=IMAGE --dry-run"
 	}
-	return ""
+	return "", ""
 }
 
 // MostPods is the most that the two may have.

@@ -108,9 +108,10 @@ func TestNothingToPlan(t *testing.T) {
 	idle.Request = nil
 	unreadable := *idle
 	unreadable.RequestError = "no JSON"
-	for why, s := range map[string]*rollingupdate.Snapshot{"is gone": {}, "has no update that is asked for": idle, "has a request that cannot be read": &unreadable} {
-		if p := Propose(s, nil); p.Nothing() != why {
-			t.Errorf("%q, not %q", p.Nothing(), why)
+	for why, s := range map[string]*rollingupdate.Snapshot{"is gone": {}, "is not being updated": idle, "has a request that cannot be read": &unreadable} {
+		got, command := Propose(s, nil).Nothing()
+		if got != why || (command == "loopscope -n shop rolling-update web --image=IMAGE --dry-run") != (s == idle) {
+			t.Errorf("%q, not %q; instead %q", got, why, command)
 		}
 	}
 }

@@ -136,6 +136,15 @@ func (b scopeBox) area(points []timeline.Point, now time.Time, upper, lower func
 	return d.String()
 }
 
+// lane is the syncs as ticks. A process that only watches has none that are tall.
+func (s *Drawer) lane(b scopeBox, name string, points []timeline.Point) views.ScopeLane {
+	l := b.lane(name, points)
+	if s.Watches() {
+		l.Note = fmt.Sprintf("%d, which only watch", len(points))
+	}
+	return l
+}
+
 // lane is the syncs as ticks: the taller, the more was written.
 func (b scopeBox) lane(name string, points []timeline.Point) views.ScopeLane {
 	var nothing, status, size strings.Builder

@@ -205,9 +205,9 @@ func (s *Drawer) Pods(at time.Time, x *subject.Subject, snap *replicaset.Snapsho
 	box.marks(v, x, points, known, time.Time{})
 	v.Legend = []views.ScopeLegend{{Class: "p-lim", Name: "wanted", Value: words.Digits(last.Ceiling)},
 		{Class: "p-new", Name: "pods", Value: words.Digits(last.NewSize)}, {Class: "p-av", Name: "available", Value: words.Digits(last.Available)}}
-	v.Lanes = []views.ScopeLane{box.lane(s.KindOf(x.Object.Loop)+" syncs", points)}
+	v.Lanes = []views.ScopeLane{s.lane(box, s.KindOf(x.Object.Loop)+" syncs", points)}
 	s.setLanes(v, x, box, known)
-	s.Outage().FreezeLanes(v)
+	s.Outage().FreezeLanes(v, x.Newest)
 	v.Label = "Pods from " + v.Span + " UTC. " + words.Digits(last.Ceiling) + " wanted, " + words.Digits(last.NewSize) + " present, " + words.Digits(last.Available) + " available." + laneFinding(v)
 	return v
 }

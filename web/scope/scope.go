@@ -2,6 +2,7 @@ package scope
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -46,29 +47,29 @@ func (s *Drawer) rollout(at time.Time, x *subject.Subject, who cast) *views.Scop
 	if span == 0 {
 		points = timeline.SinceRollout(points)
 	}
-	last := points[len(points)-1]
+	last, bounds := points[len(points)-1], lastBounded(points)
 	box, now := scopeBase(points, at, span)
 	points = box.within(points)
 	known := knownTo(s.Outage(), points, now)
 	v := box.sizes(points, known, now)
 	v.Windows = x.Windows()
 	v.Bounds = append(v.Bounds, views.ScopeBound{Y: "168", Text: "0"})
-	if last.Ceiling > 0 {
-		v.Limits = fmt.Sprintf("M0 %sH%d", box.y(last.Ceiling), scopeWidth)
-		v.Bounds = append(v.Bounds, views.ScopeBound{Y: labelY(box.y(last.Ceiling)), Text: fmt.Sprintf("ceiling %d", last.Ceiling)})
+	if bounds.Ceiling > 0 {
+		v.Limits = fmt.Sprintf("M0 %sH%d", box.y(bounds.Ceiling), scopeWidth)
+		v.Bounds = append(v.Bounds, views.ScopeBound{Y: labelY(box.y(bounds.Ceiling)), Text: fmt.Sprintf("ceiling %d", bounds.Ceiling)})
 	}
-	if last.Floor > 0 && last.Floor != last.Ceiling {
-		v.Limits += fmt.Sprintf("M0 %sH%d", box.y(last.Floor), scopeWidth)
-		v.Bounds = append(v.Bounds, views.ScopeBound{Y: labelY(box.y(last.Floor)), Text: fmt.Sprintf("floor %d", last.Floor)})
+	if bounds.Floor > 0 && bounds.Floor != bounds.Ceiling {
+		v.Limits += fmt.Sprintf("M0 %sH%d", box.y(bounds.Floor), scopeWidth)
+		v.Bounds = append(v.Bounds, views.ScopeBound{Y: labelY(box.y(bounds.Floor)), Text: fmt.Sprintf("floor %d", bounds.Floor)})
 	}
 	box.marks(v, x, points, known, deadlineOf(x.Newest))
 	v.Legend = legend(last, facts.NumbersOf(x.Newest))
-	v.Lanes = append(v.Lanes, box.lane(s.KindOf(x.Object.Loop)+" syncs", points))
+	v.Lanes = append(v.Lanes, s.lane(box, s.KindOf(x.Object.Loop)+" syncs", points))
 	if len(who.of) > 0 {
-		v.Lanes = append(v.Lanes, box.lane(s.KindOf(who.of[0].Loop)+" syncs", s.pointsOf(who.of, box.from)))
+		v.Lanes = append(v.Lanes, s.lane(box, s.KindOf(who.of[0].Loop)+" syncs", s.pointsOf(who.of, box.from)))
 	}
 	who.lanes(v, x, box, known)
-	s.Outage().FreezeLanes(v)
+	s.Outage().FreezeLanes(v, x.Newest)
 	v.Label = s.scopeLabel(v, x, last, at)
 	return v
 }
@@ -242,6 +243,17 @@ func (b scopeBox) marks(v *views.Scope, x *subject.Subject, points []timeline.Po
 			v.HeldAt = coord((from+to)/2/scopeWidth*100) + "%"
 		}
 	}
+}
+
+// lastBounded is the last point that has bounds, or the last of all: an update has none once it has
+// ended.
+func lastBounded(points []timeline.Point) timeline.Point {
+	for _, p := range slices.Backward(points) {
+		if p.Ceiling > 0 {
+			return p
+		}
+	}
+	return points[len(points)-1]
 }
 
 func legend(last timeline.Point, n facts.Numbers) []views.ScopeLegend {

@@ -39,7 +39,7 @@ func (s *Drawer) updateLanes(v *views.Scope, x *subject.Subject, b scopeBox, sna
 		}
 		lives, _ := timeline.Of(s.Loops, s.Journal.Of(t.Object, source.HistoryRows), t, b.from)
 		for _, l := range lives {
-			l.IsNew = fresh
+			l.IsNew = fresh || l.Pod != nil && snap.TookOver()
 			m.add(x, b, t.Name, l, now)
 		}
 	}
@@ -64,7 +64,7 @@ func crowded(t *telemetry.Trace, fresh bool) views.PodLane {
 // noNewPods is why there are none.
 func noNewPods(snap *rollingupdate.Snapshot) views.Text {
 	switch {
-	case snap.New == nil && snap.Request == nil:
+	case snap.New == nil && snap.Request == nil && !snap.TookOver():
 		return views.Say("none: no update is under way")
 	case snap.New == nil:
 		return views.Say("none: the new ReplicationController does not exist yet")

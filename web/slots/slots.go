@@ -21,6 +21,8 @@ const (
 	// Within is how long a request waits for a slot, and maxWaiting how many wait at once.
 	Within     = 20 * time.Second
 	MaxWaiting = 256
+	// shareOfWaiting is which part of these one viewer may have.
+	shareOfWaiting = 8
 	// syncsFor is how long after a sync others are taken to be under way. Until then a
 	// slot rests slotRest times as long as it was in use before it is free again.
 	syncsFor = time.Second
@@ -33,7 +35,7 @@ const (
 // kind keeps none of the others waiting for long.
 type Slots struct {
 	free    *semaphore.Weighted // first come, first served
-	waiting atomic.Int64        // requests
+	waiting *Shares             // requests
 	late    atomic.Int64        // watched pages that wait
 	last    func() uint64       // the newest sync
 
@@ -49,7 +51,7 @@ type Slots struct {
 // know whether syncs are under way.
 func New(last func() uint64) *Slots {
 	return &Slots{free: semaphore.NewWeighted(int64(max(1, runtime.GOMAXPROCS(0)-1))), last: last,
-		requests: semaphore.NewWeighted(1), watched: semaphore.NewWeighted(1)}
+		waiting: NewShares(MaxWaiting, MaxWaiting/shareOfWaiting), requests: semaphore.NewWeighted(1), watched: semaphore.NewWeighted(1)}
 }
 
 // Slot is the right to draw, held by one goroutine. A nil slot bounds nothing.
@@ -61,7 +63,7 @@ type Slot struct {
 
 // Request takes a slot for a request, which waits a bounded time for it.
 func (x *Slots) Request(ctx context.Context) (*Slot, error) {
-	leave, err := x.Queue()
+	leave, err := x.Queue(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -76,10 +78,13 @@ func (x *Slots) Request(ctx context.Context) (*Slot, error) {
 }
 
 // Queue counts a request that waits, or turns it away where too many do.
-func (x *Slots) Queue() (leave func(), err error) {
-	leave = func() { x.waiting.Add(-1) }
-	if x.waiting.Add(1) > MaxWaiting {
-		leave()
+func (x *Slots) Queue(ctx context.Context) (leave func(), err error) {
+	leave, err = x.waiting.Take(ctx)
+	switch {
+	case errors.Is(err, ErrShare):
+		return nil, answer.NewProblem(http.StatusTooManyRequests, "too-many-of-one", "You have as many requests waiting as one user may have.",
+			views.Sayf("That is %d. Send the next ones when these have been answered.", x.waiting.Each())).RetryIn(5 * time.Second)
+	case err != nil:
 		return nil, errBusy()
 	}
 	return leave, nil
@@ -94,7 +99,7 @@ func (x *Slots) Watch(ctx context.Context) (*Slot, error) {
 }
 
 // Queued is how many requests wait for a slot, and how many watched pages.
-func (x *Slots) Queued() (requests, watched int64) { return x.waiting.Load(), x.late.Load() }
+func (x *Slots) Queued() (requests, watched int64) { return int64(x.waiting.Used()), x.late.Load() }
 
 // enter takes a slot, one at a time of those at that door.
 func (x *Slots) enter(ctx context.Context, door *semaphore.Weighted) (*Slot, error) {

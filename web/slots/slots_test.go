@@ -75,7 +75,7 @@ func TestWaitingIsBounded(t *testing.T) {
 		}
 		cancel()
 		synctest.Wait()
-		if n := x.waiting.Load(); n != 0 {
+		if n := x.waiting.Used(); n != 0 {
 			t.Errorf("%d that have left still wait", n)
 		}
 		held.Release()

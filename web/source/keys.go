@@ -4,22 +4,32 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 )
 
-// KeyStates is what a queue holds, by key.
+// KeyStates is what a queue holds, by key; nil where that is not known.
 type KeyStates map[string]*telemetry.KeyState
 
-// idleKey is the state of a key that no queue holds. Nobody changes it.
-var idleKey telemetry.KeyState
+// idleKey is the state of a key that no queue holds, unknownKey that of one in a queue of
+// another process. Nobody changes them.
+var (
+	idleKey    telemetry.KeyState
+	unknownKey = telemetry.KeyState{Phase: telemetry.KeyUnknown}
+)
 
 // Of is the state of a key, the zero one where the queue does not hold it.
 func (m KeyStates) Of(key string) *telemetry.KeyState {
-	if k := m[key]; k != nil {
+	switch k := m[key]; {
+	case k != nil:
 		return k
+	case m == nil:
+		return &unknownKey
 	}
 	return &idleKey
 }
 
 // Keys is what the queue of a loop holds now.
 func (s *Source) Keys(loop string) KeyStates {
+	if s.Opts.Elsewhere {
+		return nil
+	}
 	queue := s.Opts.Queue(loop)
 	keys := make(KeyStates, len(queue.Keys))
 	for i := range queue.Keys {

@@ -8,7 +8,11 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/words"
 )
+
+// Watches reports whether this process was started to decide and write nothing.
+func (s *Source) Watches() bool { return s.Opts.Mode == "watch" }
 
 // Mode is what this process does to the cluster: "act", "watch", or "standby" while another
 // process leads.
@@ -34,10 +38,14 @@ func (s *Source) ModeText() views.Text {
 	switch l := s.Opts.Leadership(); {
 	case s.Opts.Recording != nil:
 		return s.Opts.Recording.mode()
-	case s.Opts.Mode == "watch":
+	case s.Watches():
 		return views.Text{}.Strong("watching" + in).Plain(", read-only beside " + upstream)
 	case l.StandsBy && (l.Leader == "" || l.Leader == l.Identity):
 		return views.Text{}.Strong("standing by" + in).Plain(", nobody leads")
+	case l.Silent:
+		return views.Text{}.Strong("standing by" + in).Plain(", " + prose.Clip(host(l.Leader), 60) + " led last")
+	case l.StandsBy && s.OwnView():
+		return views.Text{}.Strong("standing by" + in).Plain(", " + prose.Clip(host(l.Leader), 60) + " leads; own view")
 	case l.StandsBy:
 		return views.Text{}.Strong("standing by" + in).Plain(", " + prose.Clip(host(l.Leader), 60) + " leads")
 	case l.Elected:
@@ -54,12 +62,15 @@ func host(identity string) string {
 
 // standbyNotice says whose decisions count where those of this process do not, and what would
 // change that.
-func standbyNotice(l telemetry.Leadership) *views.Notice {
+func standbyNotice(l telemetry.Leadership, now time.Time) *views.Notice {
 	n := &views.Notice{Tone: views.Waiting, Title: "This process stands by"}
 	switch {
 	case l.Error != "":
 		n.Text = views.Say("For ").Since(l.ErrorSince).Plain(" it could not get at the Lease ").Code(l.Lease).Plain(": ").Code(prose.Clip(l.Error, 200)).
 			Plain(". Nothing is written until it can.")
+		if l.Silent {
+			n.Text = n.Text.Plain(" Who leads now is not known: ").Strong(prose.Clip(l.Leader, 200)).Plain(" led last.")
+		}
 		if strings.Contains(l.Error, "forbidden") {
 			n.Text = n.Text.Plain(" It needs the rights to get, create and update that Lease.")
 		}
@@ -67,34 +78,86 @@ func standbyNotice(l telemetry.Leadership) *views.Notice {
 		n.Text = views.Say("It did not renew the Lease ").Code(l.Lease).Plain(" in time, so another manager may lead by now. Nothing is written until this process has taken it again, which it tries every few seconds.")
 	case l.Leader == "":
 		n.Text = views.Say("Nobody holds the Lease ").Code(l.Lease).Plain(". Nothing is written until this process has taken it, which it tries every few seconds.")
-	case !l.Elected:
-		n.Text = views.Text{}.Strong(prose.Clip(l.Leader, 200)).Plain(" leads since ").Clock(l.Since).Plain(" UTC by the Lease ").Code(l.Lease).
-			Plain(". This process was started without leader election; it writes nothing as long as that Lease is held, since two managers would fight over every ReplicaSet. Shown is what it would do.")
 	default:
 		n.Text = views.Text{}.Strong(prose.Clip(l.Leader, 200)).Plain(" leads since ").Clock(l.Since).Plain(" UTC by the Lease ").Code(l.Lease).
-			Plain(". Shown is what this process would do in its place; it writes nothing, and takes over as soon as that Lease is given back or runs out.")
+			Plain(". ").Join(whoseDecisions(l.Following)).Plain(" ").Join(untilWhen(l)).Join(newestGap(l.Missed, now))
+		if c, is := newLeader(l, now); is && c.To == l.Leader {
+			n.Title = "This process stands by, and the leader has changed"
+			n.Text = n.Text.Plain(" " + before(c) + ".")
+		}
 	}
 	return n
+}
+
+// whoseDecisions says what is shown: what the leader decides, or what this process would do.
+func whoseDecisions(f *telemetry.Following) views.Text {
+	const own = "Shown is what this process would do in its place"
+	switch {
+	case f == nil || f.Error == "" && !f.Connected && !f.Shown:
+		return views.Say(own + ".")
+	case f.Connected && f.Shown:
+		return views.Say("Shown is what it decides, as this process receives it.")
+	case f.Connected:
+		return views.Say(own + " until it has received what the leader has decided so far.")
+	case f.Shown:
+		return views.Say("Shown is what it had decided at ").Clock(f.Since).Plain(" UTC, when the connection to it was lost; this process tries to connect again.")
+	case f.From == "":
+		return views.Say(own + ": the Lease does not say where the leader's console can be reached, as it is served to this process only with ").Code("--secure-port").Plain(".")
+	}
+	text := views.Say(own + ": its console at ").Code(prose.Clip(f.From, 100)).Plain(" has not been reached since ").Clock(f.Since).Plain(" UTC (").Code(prose.Clip(f.Error, 200)).Plain("), and is tried again.")
+	if strings.Contains(f.Error, "cannot get path") {
+		text = text.Plain(" The user of this process needs the right to ").Code("get").Plain(" that path.")
+	}
+	return text
+}
+
+// untilWhen says what this process waits for.
+func untilWhen(l telemetry.Leadership) views.Text {
+	if !l.Elected {
+		return views.Say("This process was started without leader election; it writes nothing as long as that Lease is held, since two managers would fight over every ReplicaSet.")
+	}
+	return views.Say("This process writes nothing, and takes over as soon as that Lease is given back or runs out.")
+}
+
+// newsOfGap is how long every page says that syncs are missing.
+const newsOfGap = 10 * time.Minute
+
+// newestGap says what is missing of leaders' syncs, where that is news.
+func newestGap(missed []telemetry.MissedSyncs, now time.Time) views.Text {
+	if len(missed) == 0 || now.Sub(missed[len(missed)-1].From).Abs() > newsOfGap {
+		return views.Text{}
+	}
+	return words.Stop(views.Say(" ").Join(words.Text(missed[len(missed)-1].Tell(), true)))
 }
 
 // newsOfLeader is how long every page says that this process has become the leader.
 const newsOfLeader = 2 * time.Minute
 
+// newLeader is the newest change of leader, where that is news.
+func newLeader(l telemetry.Leadership, now time.Time) (c telemetry.LeaderChange, is bool) {
+	if len(l.Changes) == 0 {
+		return c, false
+	}
+	c = l.Changes[len(l.Changes)-1]
+	return c, c.Gap() > 0 && now.Sub(c.At).Abs() < newsOfLeader // A clock that was set back makes no news.
+}
+
+// before says who led before a change.
+func before(c telemetry.LeaderChange) string {
+	if c.From == "" {
+		return "Nobody led for " + prose.Span(c.Gap()) + " before"
+	}
+	return prose.Clip(host(c.From), 60) + " led before, and last renewed the Lease " + prose.Span(c.Gap()) + " earlier"
+}
+
 // tookOverNotice says that this process has just taken over from another one.
 func tookOverNotice(l telemetry.Leadership, now time.Time) *views.Notice {
-	if len(l.Changes) == 0 {
+	c, is := newLeader(l, now)
+	if !is || c.To != l.Identity {
 		return nil
 	}
-	c := l.Changes[len(l.Changes)-1]
-	if gap := c.Gap(); c.To == l.Identity && gap > 0 && now.Sub(c.At) < newsOfLeader {
-		before := "Nobody led for " + prose.Span(gap) + " before"
-		if c.From != "" {
-			before = prose.Clip(host(c.From), 60) + " led before, and last renewed the Lease " + prose.Span(gap) + " earlier"
-		}
-		return &views.Notice{Tone: views.Moving, Title: "This process has become the leader",
-			Text: views.Say("It leads since ").Clock(c.At).Plain(" UTC. " + before + ". Every object has been queued once more since.")}
-	}
-	return nil
+	return &views.Notice{Tone: views.Moving, Title: "This process has become the leader",
+		Text: views.Say("It leads since ").Clock(c.At).Plain(" UTC. " + before(c) + ". Every object has been queued once more since.").Join(newestGap(l.Missed, now))}
 }
 
 // rivalNotice says that two act where one should.
@@ -104,8 +167,11 @@ func rivalNotice(r telemetry.Rival) *views.Notice {
 	if r.Manager == upstream {
 		n.Title, as = upstream+" acts on the same objects", "as "+upstream
 	}
-	n.Text = views.Say("In the last minute it wrote " + prose.Thousands(r.Writes) + " statuses " + as + ", the last one of ").Code(prose.Clip(r.Object, 200)).Plain(" ").Since(r.Last).
-		Plain(" ago. The two fight over every ReplicaSet: there may be more pods than any rollout allows. ")
+	n.Text = views.Say("In the last minute it wrote " + prose.Thousands(r.Writes) + " statuses " + as + ", the last one ")
+	if r.Object != "" { // The reader may see it.
+		n.Text = n.Text.Plain("of ").Code(prose.Clip(r.Object, 200)).Plain(" ")
+	}
+	n.Text = n.Text.Since(r.Last).Plain(" ago. The two fight over every ReplicaSet: there may be more pods than any rollout allows. ")
 	if r.Manager == upstream {
 		n.Text = n.Text.Plain("Start it without these loops, with ").Code("--controllers=*,-deployment-controller,-replicaset-controller,-replicationcontroller-controller").
 			Plain(", or this process with ").Code("--watch").Plain(".")
@@ -122,10 +188,12 @@ const upstream = "kube-controller-manager"
 func (s *Source) LeaderText() views.Text {
 	l := s.Opts.Leadership()
 	switch {
-	case s.Opts.Mode == "watch":
+	case s.Watches():
 		return views.Say("This process writes nothing, so that it takes no part in a leader election.")
 	case l.Lease == "":
 		return views.Say("There is no leader election: one process acts. A second one would fight over every ReplicaSet.")
+	case l.Silent:
+		return views.Say("not known: ").Strong(l.Leader).Plain(" led last by the Lease ").Code(l.Lease)
 	case l.StandsBy:
 		return views.Text{}.Strong(cmp.Or(l.Leader, "nobody")).Plain(" by the Lease ").Code(l.Lease)
 	case !l.Elected:

@@ -111,7 +111,7 @@ func (s *Source) Idle(loop string) *views.Problem {
 	switch loops[i].Mode {
 	case telemetry.ModeOff:
 		return &views.Problem{Code: "loop-off", Heading: "The " + kind + " loop does not run here.",
-			Lines: []views.Text{views.Say("This process was started without it: ").Code("--controllers").Plain(" leaves it out, so nothing that becomes of " + kind + "s is recorded here. Look at the console of the process that runs it, or add the controller to that list.")}}
+			Lines: []views.Text{views.Say("This process was started without it: ").Join(s.Off(&loops[i])).Plain(". Nothing that becomes of " + kind + "s is recorded here; if another process runs it, look at the console of that one.")}}
 	case telemetry.ModeSkipped:
 		return &views.Problem{Code: "loop-skipped", Heading: "The " + kind + " loop is skipped.",
 			Lines: []views.Text{views.Say("The API server does not serve " + prose.And(caches(&loops[i], func(c telemetry.CacheState) bool { return c.Unserved })) + ". The loop starts by itself within a minute after it does.")}}
@@ -121,6 +121,27 @@ func (s *Source) Idle(loop string) *views.Problem {
 			Lines: []views.Text{views.Say("It has not listed " + prose.And(missing) + " yet, and decides nothing before that.")}}
 	}
 	return nil
+}
+
+// Off says why a loop that is off does not run here, and what would start it.
+func (s *Source) Off(l *telemetry.LoopState) views.Text {
+	switch {
+	case l.Off != nil && l.Off.Gate != "":
+		return views.Say("it needs the feature ").Code(l.Off.Gate).Plain(", which is off; ").Code("--feature-gates=" + l.Off.Gate + "=true").Plain(" switches it on")
+	case l.Off != nil && l.Off.ByDefault:
+		return views.Say("it is off by default; ").Code("--controllers=*," + s.ControllerOf(l.Name)).Plain(" switches it on")
+	}
+	return views.Text{}.Code("--controllers").Plain(" leaves it out")
+}
+
+// ControllerOf is what a loop is called as a controller: by its own name where it has no other.
+func (s *Source) ControllerOf(loop string) string {
+	for controller, of := range s.Opts.Controllers {
+		if of == loop {
+			return controller
+		}
+	}
+	return loop
 }
 
 // caches are the names of those of a loop of which something is true.

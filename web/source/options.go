@@ -3,6 +3,8 @@ package source
 import (
 	"context"
 	"log/slog"
+	"net/http"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -10,6 +12,7 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/sight"
 )
 
 // ReaderMetrics counts the websockets. Its methods must be safe for concurrent use.
@@ -17,7 +20,7 @@ type ReaderMetrics interface {
 	// Opened is called for every websocket that was accepted.
 	Opened()
 	// Closed is called when it has ended: "client", "slow", "protocol",
-	// "oversize", "silent", "shutdown", "refused" or "error".
+	// "oversize", "silent", "shutdown", "refused", "moved" or "error".
 	Closed(reason string)
 	// Missed counts traces that a reader did not get because it fell behind.
 	Missed(n uint64)
@@ -29,12 +32,19 @@ type Options struct {
 	Journal *telemetry.Journal
 	// Rules are those that the questions of the journal's loops belong to.
 	Rules []decision.RuleGroup
+	// ReleaseRules are what earlier releases of Kubernetes do otherwise, the latest first.
+	ReleaseRules []decision.ReleaseRule
+	// Features are the features of ReleaseRules that somebody switched on or off; nil for none.
+	Features map[string]bool
 	// Loops returns the loops as they stand now; nil for none.
 	Loops func() []telemetry.LoopState
 	// Queue returns the queue of one loop, which lists ask for far more often than
 	// for all there is to know of the loops; its keys need no order and no causes.
 	// nil to take it from those.
 	Queue func(loop string) telemetry.QueueState
+	// Elsewhere is set where the journal is that of another process: its work queues are not known
+	// here, and those of Loops and Queue say nothing of its syncs.
+	Elsewhere bool
 	// Server returns what is known of the API server; nil for "reachable".
 	Server func() telemetry.ServerState
 	// Warnings reads the newest Warning events of pods; nil where there is nobody to ask.
@@ -67,6 +77,9 @@ type Options struct {
 	Mode string
 	// Leadership returns who leads; nil where nobody is elected.
 	Leadership func() telemetry.Leadership
+	// Others returns the syncs of an object and its family in other runs than that one, which
+	// another process may have made, as far as they are in memory; nil for none.
+	Others func(o telemetry.Object, epoch string) []*telemetry.Trace
 	// Rival returns another process that acts beside this one; nil where nobody looks for one.
 	Rival   func() telemetry.Rival
 	Started time.Time
@@ -86,9 +99,16 @@ type Options struct {
 	Shadow func() telemetry.ShadowState
 	// Tally counts the answers; nil for one that counts nothing.
 	Tally *telemetry.Tally
+	// Unguarded is set where everybody on this machine may read the console, which every page says.
+	Unguarded bool
 	// Recording is set where the journal is a recording and nothing runs. Now has
 	// to stand still then.
 	Recording *Recording
+
+	// Viewer returns who sends a request, who is then shown what that viewer may see and nothing else;
+	// nil for everything to everybody. A request for which it returns nil sees no object. Who may open
+	// the console at all is for whoever serves its handler to say.
+	Viewer func(*http.Request) sight.Viewer
 
 	// Profiling serves Go's profiles under /debug/pprof/.
 	Profiling bool
@@ -126,10 +146,26 @@ func queueOf(loops func() []telemetry.LoopState) func(string) telemetry.QueueSta
 	}
 }
 
+// withoutQueues are states that say which loops run, and not what is in their queues.
+func withoutQueues(all func() []telemetry.LoopState) func() []telemetry.LoopState {
+	return func() []telemetry.LoopState {
+		loops := slices.Clone(all())
+		for i := range loops {
+			l := &loops[i]
+			l.Queue = telemetry.QueueState{Name: l.Queue.Name, Workers: l.Queue.Workers}
+			l.Lag, l.Echoes, l.Expectations = 0, nil, nil
+		}
+		return loops
+	}
+}
+
 // WithDefaults fills in what was left out.
 func (o Options) WithDefaults() Options {
 	if o.Loops == nil {
 		o.Loops = func() []telemetry.LoopState { return nil }
+	}
+	if o.Elsewhere {
+		o.Loops, o.Queue = withoutQueues(o.Loops), nil
 	}
 	if o.Queue == nil {
 		o.Queue = queueOf(o.Loops)
@@ -151,6 +187,9 @@ func (o Options) WithDefaults() Options {
 	}
 	if o.Rival == nil {
 		o.Rival = func() telemetry.Rival { return telemetry.Rival{} }
+	}
+	if o.Others == nil {
+		o.Others = func(telemetry.Object, string) []*telemetry.Trace { return nil }
 	}
 	if o.Leadership == nil {
 		o.Leadership = func() telemetry.Leadership { return telemetry.Leadership{} }

@@ -26,13 +26,22 @@ func (s *Source) Outage() Outage {
 }
 
 // AsOf is the instant that a sentence is of: now, or where the outage keeps it from
-// being told anew, when the API server last served. One that says itself that nobody
-// answers goes on being true.
+// being told anew, that of Known. One that says itself that nobody answers goes on
+// being true.
 func (o Outage) AsOf(t *telemetry.Trace, now time.Time) (at time.Time, stale bool) {
 	if !o.On || t.Sentence.Code == telemetry.CodeUnanswered {
 		return now, false
 	}
-	return o.Began, true
+	return o.Known(t), true
+}
+
+// Known is as of when the numbers of a sync are: when the API server last served, or its own
+// end where it came later and decided by the clock alone.
+func (o Outage) Known(t *telemetry.Trace) time.Time {
+	if t.Ended.After(o.Began) && t.Sentence.Code != telemetry.CodeUnanswered {
+		return t.Ended
+	}
+	return o.Began
 }
 
 // SaidNow is what is to be said of a trace.
@@ -49,16 +58,20 @@ func (s *Source) SaidThen(t *telemetry.Trace, now time.Time) (decision.Sentence,
 
 // OfThen says as of when the words are that stand beside it: "As of", or what of them is.
 func (o Outage) OfThen(what string, at time.Time) *views.AsOf {
-	return &views.AsOf{At: at.UTC(), Text: views.Say(what + " ").Clock(at).Plain(" UTC: the API server " + o.Lack.Since() + ".")}
+	text := views.Say(what + " ").Clock(at).Plain(" UTC: the API server " + o.Lack.Since())
+	if at.After(o.Began) {
+		text = text.Plain(" ").Clock(o.Began)
+	}
+	return &views.AsOf{At: at.UTC(), Text: text.Plain(".")}
 }
 
-// Freeze makes of the head of a page what it was when the API server last served: no
-// age in it grows. The numbers are those of the caches also where the sentence is of now.
+// Freeze makes of the head of a page what it was when that was known: no age in it
+// grows. The numbers are those of the caches also where the sentence is of now.
 func (o Outage) Freeze(h *views.Head, t *telemetry.Trace, now time.Time) {
 	if !o.On {
 		return
 	}
-	at := o.Began
+	at := o.Known(t)
 	h.AsOf = o.OfThen("The numbers are as of", at)
 	if _, stale := o.AsOf(t, now); stale {
 		h.AsOf = o.OfThen("As of", at)
@@ -73,47 +86,49 @@ func (o Outage) Freeze(h *views.Head, t *telemetry.Trace, now time.Time) {
 }
 
 // FreezeFindings is the same of what stands below the head.
-func (o Outage) FreezeFindings(held []views.Held, found []views.Finding) {
+func (o Outage) FreezeFindings(held []views.Held, found []views.Finding, t *telemetry.Trace) {
 	if !o.On {
 		return
 	}
+	at := o.Known(t)
 	for i := range held {
-		held[i].Unblocks = held[i].Unblocks.Still(o.Began)
+		held[i].Unblocks = held[i].Unblocks.Still(at)
 		for j := range held[i].Blockers {
-			held[i].Blockers[j].Why = held[i].Blockers[j].Why.Still(o.Began)
+			held[i].Blockers[j].Why = held[i].Blockers[j].Why.Still(at)
 		}
 	}
 	for i := range found {
 		f := &found[i]
-		f.What, f.Unblocks, f.For = f.What.Still(o.Began), f.Unblocks.Still(o.Began), f.For.Still(o.Began)
+		f.What, f.Unblocks, f.For = f.What.Still(at), f.Unblocks.Still(at), f.For.Still(at)
 	}
 }
 
 // FreezePods is the same of the pods of a ReplicaSet.
-func (o Outage) FreezePods(pods []views.Pod) {
+func (o Outage) FreezePods(pods []views.Pod, t *telemetry.Trace) {
 	if !o.On {
 		return
 	}
+	at := o.Known(t)
 	for i := range pods {
-		pods[i].Why, pods[i].Age = pods[i].Why.Still(o.Began), pods[i].Age.Still(o.Began)
+		pods[i].Why, pods[i].Age = pods[i].Why.Still(at), pods[i].Age.Still(at)
 	}
 }
 
 // FreezeLanes stops the ages of pods.
-func (o Outage) FreezeLanes(v *views.Scope) {
+func (o Outage) FreezeLanes(v *views.Scope, t *telemetry.Trace) {
 	if !o.On {
 		return
 	}
 	for _, lanes := range [][]views.PodLane{v.Pods, v.MorePods, v.Rest} {
 		for i := range lanes {
-			lanes[i].Note = lanes[i].Note.Still(o.Began)
+			lanes[i].Note = lanes[i].Note.Still(o.Known(t))
 		}
 	}
 }
 
 // due says whose writes wait for the API server: they got no answer, are held back for
 // a moment, or have been sent.
-func (s *Source) due() string {
+func (s *Source) due(lack telemetry.Lack) string {
 	if s.waits() {
 		return "" // Whoever writes here is another process.
 	}
@@ -126,11 +141,15 @@ func (s *Source) due() string {
 			}
 		}
 		if n > 0 {
-			parts = append(parts, prose.Count(n, s.KindOf(loop)))
+			parts = append(parts, prose.Count(n, s.KindOf(loop))+s.Seen(loop))
 		}
 	}
 	if len(parts) == 0 {
-		return " No writes are pending."
+		return " No writes" + s.SeenOf() + " are pending."
 	}
-	return " Writes for " + prose.And(parts) + " are pending and will be retried as soon as it is back."
+	until := "it is back"
+	if lack == telemetry.LackLogin {
+		until = "the credentials are accepted"
+	}
+	return " Writes for " + prose.And(parts) + " are pending and will be retried as soon as " + until + "."
 }

@@ -53,7 +53,7 @@ func (s *Pages) tell(q *page.Query) (*telemetry.Story, error) {
 	if err != nil {
 		return nil, err
 	}
-	story, ok := telemetry.NewExcerpt(s.Loops, s.Journal.Family(o)).WithOutages(s.Opts.Server().Outages()).WithLeadership(s.Opts.Leadership()).Story(x.Cursor)
+	story, ok := telemetry.NewExcerpt(s.Loops, s.Family(o)).WithOutages(s.Opts.Server().Outages()).WithLeadership(s.Opts.Leadership()).Story(x.Cursor)
 	if !ok || story.Open {
 		if older, err := s.storyAt(q, o, x.Cursor.Started); err == nil {
 			return older, nil
@@ -123,6 +123,9 @@ func storyNote(c telemetry.StoryCounts) string {
 	if c.Leaders > 0 {
 		note += ", " + prose.Count(c.Leaders, "change") + " of leader"
 	}
+	if c.Missed > 0 {
+		note += ", " + prose.Count(c.Missed, "gap") + " in what was received"
+	}
 	if c.Refused > 0 {
 		note += ", " + prose.Thousands(c.Refused) + " refused"
 	}
@@ -185,6 +188,8 @@ func beatMark(b *telemetry.Beat) views.Mark {
 		return views.Mark{Tone: views.Failed, Word: "outage"}
 	case b.Kind == telemetry.BeatLeader:
 		return views.Mark{Tone: views.Moving, Word: "leader"}
+	case b.Kind == telemetry.BeatMissed:
+		return views.Mark{Tone: views.Failed, Word: "gap"}
 	case b.Settles:
 		return views.Mark{Tone: views.OK, Word: "settled"}
 	case len(b.Writes) == 0 && len(b.Held) > 0:
@@ -211,7 +216,7 @@ func (s *Pages) Chain(q *page.Query) (*page.Page, error) {
 
 // around are the syncs that a chain of this one can run through.
 func (s *Pages) around(q *page.Query, t *telemetry.Trace) []*telemetry.Trace {
-	list := s.Journal.Family(t.Object)
+	list := s.Family(t.Object)
 	if slices.Contains(list, t) {
 		return list
 	}

@@ -130,11 +130,19 @@ func (s *Finder) syncNumber(o telemetry.Object, seq uint64) (*telemetry.Trace, e
 			Link("Sync "+words.Digits(seq)+" of "+t.Key(), address.Sync(t)).Link("The newest sync of "+o.Key(), back)
 	}
 	e := answer.NewProblem(http.StatusGone, "too-old", "Sync "+words.Digits(seq)+" is no longer kept.",
-		views.Say("It changed nothing and was merged into a counter, or it is too long ago. Kept for longest are writes, failures and conflicts."))
+		views.Say("It changed nothing and was merged into a counter, or it is too long ago"+s.orHidden()+". Kept for longest are writes, failures and conflicts."))
 	if near := nearest(s.Journal.Of(o, source.HistoryRows), seq); near != nil {
 		e = e.Link("The nearest that is kept: "+words.Digits(near.Seq), address.Sync(near))
 	}
 	return nil, e.Link("The newest sync of "+o.Key(), back)
+}
+
+// orHidden is one more reason why a sync is not found.
+func (s *Finder) orHidden() string {
+	if s.Partly() {
+		return ", or you may not see it"
+	}
+	return ""
 }
 
 // nearest is the kept sync closest to a number.
@@ -155,6 +163,10 @@ func (s *Finder) UnknownObject(o telemetry.Object) error {
 	kind := s.KindOf(o.Loop)
 	e := answer.NewProblem(http.StatusNotFound, "unknown-object", "No sync of "+kind+" "+prose.Clip(o.Key(), 300)+" has been seen.",
 		views.Say("Since ").Clock(s.Window().Since).Plain(" UTC no sync had that name. Check the namespace and the spelling; names are case-sensitive."))
+	if s.Hides(o.Loop) { // The same whether it exists or not.
+		e = answer.NewProblem(http.StatusNotFound, "unknown-object", "There is no "+kind+" "+prose.Clip(o.Key(), 300)+" that you may see.",
+			views.Say("Either no sync since ").Clock(s.Window().Since).Plain(" UTC had that name, or you may not see it. ").Join(s.Rights(o.Loop)))
+	}
 	if idle := s.Idle(o.Loop); idle != nil && len(s.Journal.Board().List(o.Loop)) == 0 {
 		e = answer.NewProblem(http.StatusNotFound, idle.Code, idle.Heading, idle.Lines...)
 	}

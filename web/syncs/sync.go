@@ -118,7 +118,7 @@ var lookWhys = map[string]string{
 	"expectations": "stops waiting for pods it has not seen",
 	"status":       "publishes the deferred status",
 	"period":       "the update period is over, so that old pods may go",
-	"releasing":    "whether the garbage collector has released the pods",
+	"releasing":    "whether the pods have changed hands",
 	"requeue":      "its controller asked to run again",
 }
 

@@ -31,7 +31,12 @@ func (s *Teller) wroteOf(t *telemetry.Trace) views.Wrote {
 		v.Writes = append(v.Writes, w)
 		tally(t.Report.Outcome, &done, &refused)
 	}
-	v.Note = wroteNote(len(v.Writes), done)
+	v.Title, v.Note = "What it wrote", wroteNote(len(v.Writes), done)
+	if s.Watches() {
+		v.Title, v.Note = "Who writes", "this process only watches"
+		s.watched(t, &v)
+		return v
+	}
 	if done == 0 {
 		v.Last = s.lastWrote(t)
 	}

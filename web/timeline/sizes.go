@@ -67,9 +67,14 @@ type Size struct {
 	At time.Time
 }
 
+// marked is a journal as far as sizes are read from it.
+type marked interface {
+	Back(o telemetry.Object, visit func(*telemetry.Mark) (goOn bool))
+}
+
 // SizesUntil are those of a Deployment until to, and no later than a sync, oldest first.
 // The first of them is what it had at from. Each differs from the one before.
-func SizesUntil(j *telemetry.Journal, t *telemetry.Trace, from, to time.Time) (sizes []Size) {
+func SizesUntil(j marked, t *telemetry.Trace, from, to time.Time) (sizes []Size) {
 	uid := t.UID
 	if own := t.Sizes(); own.Known && !t.Ended.After(to) { // The newest of an idle object is on the board alone.
 		sizes = append(sizes, Size{own, t.Ended})

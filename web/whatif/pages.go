@@ -21,7 +21,10 @@ type Pages struct {
 	Within time.Duration
 }
 
-// NewPages returns a builder of plans for what the finder finds.
-func NewPages(find *subject.Finder) *Pages {
-	return &Pages{Finder: find, asItIs: facts.Cache[*plan.AsItIs]{Most: maxAsItIs}, simulations: semaphore.NewWeighted(MaxPlans), Within: Timeout}
+// NewPlaces are those for plans of all builders together.
+func NewPlaces() *semaphore.Weighted { return semaphore.NewWeighted(MaxPlans) }
+
+// NewPages returns a builder of plans for what the finder finds, each in one of these places.
+func NewPages(find *subject.Finder, places *semaphore.Weighted) *Pages {
+	return &Pages{Finder: find, asItIs: facts.Cache[*plan.AsItIs]{Most: maxAsItIs}, simulations: places, Within: Timeout}
 }

@@ -72,9 +72,12 @@ func (s *Pages) propose(q *page.Query, x *subject.Subject) (plan.Proposal, error
 		return nil, back(answer.NewProblem(http.StatusUnprocessableEntity, "bad-snapshot", "The snapshot of sync "+words.Digits(x.Cursor.Seq)+" cannot be read.", views.Say(prose.Clip(err.Error(), 300))))
 	}
 	p := plan.Propose(snap, q.Args)
-	if why := p.Nothing(); why != "" {
-		return nil, back(answer.NewProblem(http.StatusNotFound, "gone", x.Object.Key()+" "+why+" as of sync "+words.Digits(x.Cursor.Seq)+": there is nothing to plan.",
-			views.Say("Choose an earlier sync.")))
+	if why, command := p.Nothing(); why != "" {
+		advice := views.Say("Choose an earlier sync.")
+		if command != "" {
+			advice = views.Say("To see an update planned before anybody asks for it: ").Code(command).Plain(". Or choose an earlier sync.")
+		}
+		return nil, back(answer.NewProblem(http.StatusNotFound, "gone", x.Object.Key()+" "+why+" as of sync "+words.Digits(x.Cursor.Seq)+": there is nothing to plan.", advice))
 	}
 	if n := p.MostPods(); n > sim.MaxPods {
 		return nil, back(tooLarge(x, n))
@@ -122,7 +125,7 @@ func (s *Pages) whatIfView(q *page.Query, x *subject.Subject, p plan.Proposal) (
 // waits for one keeps a slot meanwhile.
 func (s *Pages) simulate(q *page.Query, x *subject.Subject) (leave func(), err error) {
 	wait := func() error {
-		leave, err := s.Slots.Queue()
+		leave, err := s.Slots.Queue(q.Ctx)
 		if err != nil {
 			return err
 		}

@@ -71,5 +71,5 @@ func TestManyPlansWait(t *testing.T) {
 
 // crowded makes one plan at a time, and knows nothing else.
 func crowded() *Pages {
-	return NewPages(subject.NewFinder(&page.Maker{Slots: slots.New(func() uint64 { return 0 })}))
+	return NewPages(subject.NewFinder(&page.Maker{Slots: slots.New(func() uint64 { return 0 })}), NewPlaces())
 }

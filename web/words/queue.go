@@ -17,6 +17,8 @@ func Queue(k *telemetry.KeyState) string {
 			return "back-off"
 		}
 		return "timer"
+	case telemetry.KeyUnknown:
+		return "not known"
 	}
 	return "idle"
 }
@@ -35,6 +37,8 @@ func QueueNote(k *telemetry.KeyState) views.Text {
 		return views.Sayf("try %d in ", k.Attempts+1).Until(k.Due)
 	case k.Phase == telemetry.KeyWaiting:
 		return views.Say(Timer(k.Code) + " in ").Until(k.Due)
+	case k.Phase == telemetry.KeyUnknown:
+		return nil
 	case k.Phase == "":
 		return views.Say("no timer")
 	default:
@@ -45,7 +49,7 @@ func QueueNote(k *telemetry.KeyState) views.Text {
 // timerWords say what a timer is for.
 var timerWords = map[string]string{"deadline": "deadline", "min-ready": "minReadySeconds", "echo": "echo check",
 	"back-off": "back-off", "expectations": "expectations", "status": "status held back",
-	"period": "update period", "releasing": "release of pods"}
+	"period": "update period", "releasing": "hand-over of pods"}
 
 // Timer says what a timer of that code is for.
 func Timer(code string) string {

@@ -20,8 +20,9 @@ import (
 
 	"github.com/loopscope/loopscope/cmd/internal/leadership"
 	"github.com/loopscope/loopscope/cmd/internal/secure"
+	"github.com/loopscope/loopscope/cmd/internal/signin"
+	"github.com/loopscope/loopscope/cmd/internal/standby"
 	"github.com/loopscope/loopscope/controllers"
-	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/history"
 	"github.com/loopscope/loopscope/telemetry/metrics"
@@ -48,12 +49,19 @@ type Options struct {
 	Listen string
 	// Listener, when set, is served instead of Listen; the app closes it.
 	Listener net.Listener
+	// Door lets in to the console at Listen who was given its token. Default: it lets in everybody
+	// on this machine, which every page says if Unguarded is set.
+	Door      *signin.Door
+	Unguarded bool
 	// Secure is where the console is served to others than this machine. Default: nowhere. It
 	// is used up by New.
 	Secure *secure.Options
 	// Controllers switches loops on and off by the names of their controllers, in the syntax
 	// of kube-controller-manager's flag. Default: all of them.
 	Controllers []string
+	// Features are those that are switched on or off, by name. The others are as they are by default,
+	// which for a rule is what the release of the API server has.
+	Features map[string]bool
 	// Syncs is how many syncs a loop runs at once, by the name of its controller. Default:
 	// each loop's own, 5.
 	Syncs map[string]int
@@ -141,10 +149,14 @@ type App struct {
 	election *leadership.Election // nil where nobody is elected
 	rivals   *leadership.Rivals
 	startup  *startup
+	archive  telemetry.Archive // nil where none is kept
+	self     *web.Component
 	cluster  *cluster
 	history  *history.Keeper // nil where none is kept
 	spans    *otlp.Exporter
-	console  *web.Server
+	console  *web.Server       // of this process's own syncs
+	follower *standby.Follower // nil where nobody else can lead
+	runs     runs
 	secure   *secure.Port // nil where nobody else is served
 	atWork   atWork
 
@@ -210,42 +222,13 @@ func (a *App) build() error {
 	}
 	a.metrics.States(metrics.Sources{Journal: a.journal, Waits: a.cluster.waits, Server: a.cluster.server, Leadership: a.leadership(), Rivals: a.rivals.Total, Now: a.opts.Clock.Now})
 	a.startup = &startup{began: time.Now(), now: a.startSteps, took: map[string]time.Duration{}, skipped: map[string]bool{}}
-	mode := engine.Act
-	var shadow func() telemetry.ShadowState
 	if a.opts.Watch {
-		mode, a.shadow = engine.Watch, telemetry.NewShadow(controllers.Loops)
-		shadow = func() telemetry.ShadowState { return a.shadow.State(a.opts.Clock.Now()) }
-		a.metrics.Shadow(shadow)
+		a.shadow = telemetry.NewShadow(controllers.Loops)
+		a.shadow.Record, a.shadow.Rehashes = a.journal.Record, a.cluster.rehashes
+		a.metrics.Shadow(a.shadowState())
 	}
-	a.console, err = web.New(web.Options{
-		Shadow:      shadow,
-		Profiling:   a.opts.Profiling,
-		Journal:     a.journal,
-		Tally:       a.tally,
-		Rules:       controllers.Rules(),
-		Loops:       a.cluster.states,
-		Queue:       a.cluster.queue,
-		Server:      a.cluster.server,
-		Checks:      a.cluster.checks,
-		Healthy:     a.healthy,
-		Blind:       a.blind,
-		Start:       a.startup.steps,
-		Warnings:    a.cluster.warnings,
-		Component:   a.component(),
-		Controllers: byController(),
-		Memory:      a.opts.Component.Memory,
-		Gatherer:    without(a.registry, a.opts.DisabledMetrics),
-		Readers:     a.metrics.Readers(),
-		Cluster:     a.opts.Cluster,
-		Namespace:   a.opts.Namespace,
-		Version:     a.opts.Version,
-		Mode:        string(mode),
-		Leadership:  a.leadership(),
-		Rival:       a.rivals.State,
-		Started:     time.Now(),
-		Logger:      a.opts.Logger,
-		Archive:     a.newHistory(),
-	})
+	a.archive, a.self = a.newHistory(), a.component()
+	a.console, err = web.New(a.consoleOptions(a.journal, a.tally))
 	return err
 }
 
@@ -263,8 +246,10 @@ func (a *App) Start(ctx context.Context) error {
 	a.background(ctx, "tally of answers", func(ctx context.Context) error { a.tally.Run(ctx, a.journal); return nil })
 	if a.shadow != nil {
 		a.background(ctx, "comparison", func(ctx context.Context) error { a.shadow.Run(ctx, a.journal); return nil })
+		a.background(ctx, "watch of events", a.cluster.publications(a.opts, a.shadow).Run)
 	}
 	a.startHistory(ctx)
+	a.startFollower(ctx)
 	if err := a.startConfigz(); err != nil {
 		return err
 	}
@@ -323,7 +308,7 @@ func (a *App) background(ctx context.Context, name string, run func(context.Cont
 }
 
 func (a *App) serve() {
-	server := web.HTTPServer(a.console.Handler(), a.opts.Logger)
+	server := web.HTTPServer(a.guarded(), a.opts.Logger)
 	go func() {
 		if err := server.Serve(a.listener); !errors.Is(err, http.ErrServerClosed) {
 			a.end(fmt.Errorf("console: %w", err))
@@ -337,6 +322,16 @@ func (a *App) serve() {
 		return err
 	})
 	a.push("websockets", a.console.Shutdown)
+}
+
+// guarded is the console as this machine may see it. Anybody may ask whether it is healthy, and not why
+// not, and for its style.
+func (a *App) guarded() http.Handler {
+	if a.opts.Door == nil {
+		return a.handler()
+	}
+	public := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { a.served(r).Public().ServeHTTP(w, r) })
+	return a.opts.Door.Guard(a.handler(), web.OpenToAll, public)
 }
 
 func (a *App) push(name string, stop func(context.Context) error) {
@@ -379,5 +374,11 @@ func (a *App) Wait() error { return <-a.ended }
 // Addr is the address the console listens on.
 func (a *App) Addr() net.Addr { return a.listener.Addr() }
 
-// URL is the console's address for a browser.
-func (a *App) URL() string { return "http://" + a.Addr().String() }
+// URL is the console's address for a browser: with the token, where one is asked for.
+func (a *App) URL() string {
+	url := "http://" + a.Addr().String()
+	if a.opts.Door == nil {
+		return url
+	}
+	return a.opts.Door.Address(url)
+}

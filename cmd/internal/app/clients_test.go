@@ -3,6 +3,7 @@ package app
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -27,6 +28,9 @@ func TestClientsSignTheirRequests(t *testing.T) {
 		if config.ContentType != runtime.ContentTypeProtobuf || config.AcceptContentTypes != runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON {
 			t.Errorf("%s speaks %s and takes %s", part, config.ContentType, config.AcceptContentTypes)
 		}
+		if !config.DisableCompression {
+			t.Errorf("%s has its answers packed", part)
+		}
 		if got := config.RateLimiter.QPS(); got != 7 {
 			t.Errorf("%s may send %v requests a second, want 7", part, got)
 		}
@@ -37,5 +41,19 @@ func TestClientsSignTheirRequests(t *testing.T) {
 	json := configOf(Options{Config: given, ContentType: runtime.ContentTypeJSON}.withDefaults(), m, "informers")
 	if json.ContentType != runtime.ContentTypeJSON || json.AcceptContentTypes != runtime.ContentTypeJSON {
 		t.Errorf("one that is to speak JSON speaks %s and takes %s", json.ContentType, json.AcceptContentTypes)
+	}
+}
+
+// Each process draws its own resync period, from the least one to its double ([M-7]).
+func TestResync(t *testing.T) {
+	drawn := map[time.Duration]bool{}
+	for range 100 {
+		d := resyncPeriod(DefaultMinResync)
+		if drawn[d] = true; d < 12*time.Hour || d >= 24*time.Hour {
+			t.Errorf("drawn: %s", d)
+		}
+	}
+	if len(drawn) < 50 {
+		t.Errorf("of a hundred periods %d differ", len(drawn))
 	}
 }

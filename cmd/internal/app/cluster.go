@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -46,6 +47,9 @@ type cluster struct {
 	state outages
 	now   func() time.Time
 
+	release *release
+
+	logger   *slog.Logger
 	failures *engine.ListFailures
 	answers  chan struct{} // closes after the next probe that succeeds
 }
@@ -71,11 +75,12 @@ func newCluster(opts Options, m *metrics.Metrics, journal *telemetry.Journal, ma
 	}
 	opts.Config = rest.CopyConfig(opts.Config)
 	opts.Config.Wrap(fence)
-	c := &cluster{answers: make(chan struct{}), now: opts.Clock.Now, failures: engine.NewListFailures(opts.Clock)}
+	c := &cluster{answers: make(chan struct{}), release: newRelease(), now: opts.Clock.Now, failures: engine.NewListFailures(opts.Clock), logger: opts.Logger}
 	c.state.begin(time.Now())
 	waiting := opts
 	waiting.Config = rest.CopyConfig(opts.Config)
 	waiting.Config.Wrap(func(next http.RoundTripper) http.RoundTripper { return waitingTransport{next, c.answering} })
+	waiting.Config.Wrap(func(next http.RoundTripper) http.RoundTripper { return untilTold{next, c.release} })
 	shared, err := client(waiting, m, "informers")
 	if err != nil {
 		return nil, err
@@ -89,7 +94,7 @@ func newCluster(opts Options, m *metrics.Metrics, journal *telemetry.Journal, ma
 		return nil, err
 	}
 	managers := changes.NewManagers()
-	c.factory = informers.NewSharedInformerFactoryWithOptions(shared, opts.MinResync+rand.N(opts.MinResync), informers.WithNamespace(opts.Namespace), informers.WithTransform(managers.Strip))
+	c.factory = informers.NewSharedInformerFactoryWithOptions(shared, resyncPeriod(opts.MinResync), informers.WithNamespace(opts.Namespace), informers.WithTransform(managers.Strip))
 	var recorder engine.Recorder
 	if !opts.Untraced {
 		recorder = journal
@@ -97,16 +102,17 @@ func newCluster(opts Options, m *metrics.Metrics, journal *telemetry.Journal, ma
 	mode := engine.Act
 	if opts.Watch {
 		mode = engine.Watch
+		managers.KeepPods()
 	}
-	refusers, err := metadata.NewForConfig(configOf(opts, m, "unblock"))
+	around, err := surroundings(opts, m)
 	if err != nil {
-		return nil, fmt.Errorf("client for metadata: %w", err)
+		return nil, err
 	}
 	signature := program
 	if opts.Watch {
 		signature = "" // It writes nothing: who has that name is another process, and may be told.
 	}
-	return c, c.build(opts, own, engine.Options{
+	o := engine.Options{
 		Mode:      mode,
 		Leads:     may.write,
 		Rival:     may.rival,
@@ -116,18 +122,22 @@ func newCluster(opts Options, m *metrics.Metrics, journal *telemetry.Journal, ma
 		Ledger:    engine.NewLedger(opts.Clock),
 		Failures:  c.failures,
 		Managers:  managers,
-		Metadata:  refusers,
+		Metadata:  around,
 		Signature: signature,
 		Logger:    opts.Logger,
-	})
+	}
+	return c, c.build(opts, own, o.Follow(c.release.now, opts.Features))
 }
 
 // build makes the loops, each with a client of its own.
 func (c *cluster) build(opts Options, clients clients, o engine.Options) error {
 	ctx := context.Background() // Constructors start nothing that would outlive them.
 	for _, r := range controllers.Registered {
-		if !controllers.Enabled(r.Controller, opts.Controllers) {
-			c.off = append(c.off, telemetry.LoopState{Name: r.Loop.Name, Mode: telemetry.ModeOff})
+		if off := controllers.Off(&r, opts.Controllers, opts.Features); off != nil {
+			c.off = append(c.off, telemetry.LoopState{Name: r.Loop.Name, Mode: telemetry.ModeOff, Off: off})
+			if off.Gate != "" { // Whoever left it out knows.
+				opts.Logger.Warn("A controller does not run: a feature that it needs is off", "controller", r.Controller, "feature", off.Gate)
+			}
 			continue
 		}
 		own, err := clients(r.Settings.Component)
@@ -143,6 +153,9 @@ func (c *cluster) build(opts Options, clients clients, o engine.Options) error {
 	return nil
 }
 
+// resyncPeriod draws a period from the least one to its double, so that processes do not resync at once.
+func resyncPeriod(least time.Duration) time.Duration { return least + rand.N(least) }
+
 // program begins the user agents of all clients, and so it is the field manager
 // that the API server signs their writes with.
 const program = "loopscope"
@@ -157,12 +170,25 @@ func client(opts Options, m *metrics.Metrics, part string) (kubernetes.Interface
 	return c, nil
 }
 
+// surroundings is the client for what is around the objects of the loops, nil where a process
+// only watches in one namespace: it needs no rights outside of that.
+func surroundings(opts Options, m *metrics.Metrics) (metadata.Interface, error) {
+	if opts.Watch && opts.Namespace != "" {
+		return nil, nil
+	}
+	c, err := metadata.NewForConfig(configOf(opts, m, "unblock"))
+	if err != nil {
+		return nil, fmt.Errorf("client for metadata: %w", err)
+	}
+	return c, nil
+}
+
 // configOf is how a part of the program talks to the API server: under its own name,
 // at its own rate, and never writing where it only watches.
 func configOf(opts Options, m *metrics.Metrics, part string) *rest.Config {
 	config := rest.CopyConfig(opts.Config)
 	config.UserAgent = program + "/" + opts.Version + " " + part
-	config.ContentType = opts.ContentType
+	config.ContentType, config.DisableCompression = opts.ContentType, true // It costs more than it saves so near to an API server.
 	config.AcceptContentTypes = strings.Join(slices.Compact([]string{opts.ContentType, runtime.ContentTypeJSON}), ",")
 	config.RateLimiter = m.InstrumentLimiter(flowcontrol.NewTokenBucketRateLimiter(opts.QPS, opts.Burst), config.Host)
 	config.Wrap(m.InstrumentTransport)
@@ -221,7 +247,10 @@ func (c *cluster) probe(ctx context.Context) error {
 	tick := time.NewTicker(probeEvery)
 	defer tick.Stop()
 	for {
-		c.note(c.ask(ctx))
+		err := c.ask(ctx)
+		if c.note(err); err == nil || lackOf(err) != telemetry.LackAnswer || c.release.awaited() {
+			c.askRelease(ctx)
+		}
 		select {
 		case <-ctx.Done():
 			return nil
@@ -239,7 +268,15 @@ func (c *cluster) ask(ctx context.Context) error {
 
 // note takes the outcome of a probe.
 func (c *cluster) note(err error) {
-	if c.change(err) {
+	before := c.server()
+	again := c.change(err)
+	switch now := c.server(); {
+	case again:
+		c.logger.Info("The API server serves this process again", "after", c.now().Sub(before.Since).Round(time.Millisecond))
+	case now.Lack != before.Lack, now.Reachable != before.Reachable:
+		c.logger.Error("The API server "+now.Lack.Is(), "since", now.Since, "error", now.Error)
+	}
+	if again {
 		c.failures.Forget()
 		for _, l := range c.loops {
 			l.Resume()
@@ -263,6 +300,11 @@ func (c *cluster) warnings(ctx context.Context, namespace string, pods []string)
 	return engine.Warnings(ctx, c.reads, namespace, pods)
 }
 
+// publications are the events that another controller publishes, for a comparison.
+func (c *cluster) publications(opts Options, to *telemetry.Shadow) *engine.Publications {
+	return &engine.Publications{Client: c.reads, Namespace: opts.Namespace, Of: controllers.Registered, Clock: opts.Clock, Logger: opts.Logger, Heard: to.Heard, Follows: to.Follows}
+}
+
 // answering gives a channel that closes after the next probe that succeeds.
 func (c *cluster) answering() <-chan struct{} {
 	c.mu.Lock()
@@ -273,7 +315,9 @@ func (c *cluster) answering() <-chan struct{} {
 func (c *cluster) server() telemetry.ServerState {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.state.now()
+	state := c.state.now()
+	state.Release = c.release.now()
+	return state
 }
 
 // served reports whether the API server has ever answered.

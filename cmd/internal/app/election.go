@@ -24,7 +24,7 @@ func (a *App) newElection() error {
 	if o.Name == "" || a.opts.Watch {
 		return nil
 	}
-	o.Logger = a.opts.Logger
+	o.Logger, o.Console = a.opts.Logger, a.myConsole
 	if !a.opts.Untraced {
 		o.Record = a.journal.Record
 	}
@@ -35,15 +35,23 @@ func (a *App) newElection() error {
 		return fmt.Errorf("client for the leader election: %w", err)
 	}
 	a.election, err = leadership.New(client, o, func() { a.cluster.lead() })
+	if err == nil {
+		a.newFollower()
+	}
 	return err
 }
 
-// kept are the loops of which the journal keeps syncs: the election is one where there is any.
+// kept are the loops of which the journal keeps syncs: the election is one where there is any, and so is
+// the comparison of a process that watches.
 func (o *Options) kept() decision.Loops {
-	if o.Election.Name == "" || o.Watch {
+	switch {
+	case o.Watch:
+		return controllers.Loops.With(decision.Loops{telemetry.Comparison(controllers.Loops)})
+	case o.Election.Name == "":
 		return controllers.Loops
+	default:
+		return controllers.Loops.With(decision.Loops{leadership.Loop})
 	}
-	return controllers.Loops.With(decision.Loops{leadership.Loop})
 }
 
 // leads is whether this process may write.
@@ -54,7 +62,17 @@ func (a *App) leadership() func() telemetry.Leadership {
 	if a.election == nil {
 		return nil
 	}
-	return a.election.State
+	return a.followed
+}
+
+// followed is who leads, and what is received of that one.
+func (a *App) followed() telemetry.Leadership {
+	l := a.election.State()
+	l.Epoch = a.journal.Epoch()
+	if a.follower == nil {
+		return l
+	}
+	return a.follower.State(l)
 }
 
 // healthy is nil unless this process holds on to a Lease that has run out.

@@ -93,7 +93,7 @@ func Explain(ctx context.Context, config *rest.Config, loop, namespace, name, ve
 	if r.Explain == nil {
 		return nil, fmt.Errorf("the objects of the loop %q cannot be explained", loop)
 	}
-	t, err := r.Explain(ctx, c, namespace, name, engine.Options{})
+	t, err := r.Explain(ctx, c, namespace, name, engine.Options{}.Follow(releaseOf(ctx, c.Discovery()), nil))
 	switch {
 	case err == nil:
 		return t, nil

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/loopscope/loopscope/cmd/internal/secure"
 )
 
@@ -40,22 +42,28 @@ func CheckListen(address string) error {
 }
 
 func notLoopback(address string) error {
-	return fmt.Errorf("console: %s is not a loopback address. The console has no sign-in there, so it listens on this machine alone: use %s, and serve others with --secure-port, or reach it through ssh -L", address, DefaultListen)
+	return fmt.Errorf("console: %s is not a loopback address. The console there asks for a token and speaks no TLS, so it listens on this machine alone: use %s, and serve others with --secure-port, or reach it through ssh -L", address, DefaultListen)
 }
 
 // listenSecurely binds the port for others.
 func (a *App) listenSecurely() (err error) {
-	if a.opts.Secure.On() {
-		a.secure, err = secure.Listen(a.opts.Secure)
+	if !a.opts.Secure.On() {
+		return nil
 	}
-	return err
+	if a.secure, err = secure.Listen(a.opts.Secure); err != nil {
+		return err
+	}
+	return a.registry.Register(prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "loopscope_secure_connections_refused_total",
+		Help: "Connections to the secure port that were closed because too many were open, of all or of one address.",
+	}, func() float64 { return float64(a.secure.Refused()) }))
 }
 
 func (a *App) serveSecurely() error {
 	if a.secure == nil {
 		return nil
 	}
-	if err := a.secure.Serve(a.console.Named(a.secure.Named)); err != nil {
+	if err := a.secure.Serve(a.named(a.secure.Named, a.secure.Viewer)); err != nil {
 		return err
 	}
 	a.push("secure port", a.stopSecurely)

@@ -93,6 +93,8 @@ func lackOf(err error) telemetry.Lack {
 	switch {
 	case errors.As(err, &e) && slices.ContainsFunc(e.failed, func(check string) bool { return strings.HasPrefix(check, "etcd") }):
 		return telemetry.LackEtcd
+	case apierrors.IsUnauthorized(err):
+		return telemetry.LackLogin
 	case e != nil, errors.As(err, new(apierrors.APIStatus)):
 		return telemetry.LackReady
 	default:

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/loopscope/loopscope/telemetry"
@@ -77,6 +78,9 @@ func TestProbe(t *testing.T) {
 				t.Errorf("lack %q of %v, want %q of %s", lackOf(err), err, c.lack, c.want)
 			}
 		})
+	}
+	if err := probe(t, answering(t, metav1.Status{Code: http.StatusUnauthorized, Reason: metav1.StatusReasonUnauthorized, Message: "Unauthorized"})); lackOf(err) != telemetry.LackLogin {
+		t.Errorf("with a certificate that has run out: lack %q of %v", lackOf(err), err)
 	}
 	if err := probe(t, nowhere(t)); !errors.Is(err, syscall.ECONNREFUSED) || lackOf(err) != telemetry.LackAnswer {
 		t.Errorf("where nobody listens: lack %q of %v", lackOf(err), err)

@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	appsv1 "k8s.io/api/apps/v1"
@@ -92,6 +93,23 @@ func TestWatchingRefusesWrites(t *testing.T) {
 	for _, l := range cluster.states() {
 		if l.Mode != "watch" {
 			t.Errorf("the %s loop has the mode %q", l.Name, l.Mode)
+		}
+	}
+}
+
+// TestNothingIsOverdueInAnOutage: nobody could write what is due then.
+func TestNothingIsOverdueInAnOutage(t *testing.T) {
+	now := time.Date(2026, 3, 4, 3, 0, 0, 0, time.UTC)
+	began := now.Add(-time.Hour)
+	for name, c := range map[string]struct {
+		server telemetry.ServerState
+		want   time.Time
+	}{
+		"it serves":   {telemetry.ServerState{Reachable: true, Since: began}, now},
+		"it does not": {telemetry.ServerState{Since: began}, began},
+	} {
+		if got := seenUntil(c.server, now); !got.Equal(c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
 }

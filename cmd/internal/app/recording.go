@@ -14,6 +14,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/loopscope/loopscope/cmd/internal/signin"
 	"github.com/loopscope/loopscope/controllers"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/prose"
@@ -33,6 +34,8 @@ type ViewOptions struct {
 	Epoch string
 	// Listen is the console's address. Default DefaultListen.
 	Listen string
+	// Door lets in who was given its token. Default: everybody on this machine.
+	Door *signin.Door
 	// Logger receives structured logs. Default: slog.Default().
 	Logger *slog.Logger
 	// Version is shown by the console. Default "dev".
@@ -51,7 +54,7 @@ func NewView(ctx context.Context, opts ViewOptions) (*App, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", opts.File, err)
 	}
-	all := Options{Listen: opts.Listen, Logger: opts.Logger, Version: opts.Version, Cluster: rec.header.Cluster}.withDefaults()
+	all := Options{Listen: opts.Listen, Door: opts.Door, Logger: opts.Logger, Version: opts.Version, Cluster: rec.header.Cluster}.withDefaults()
 	listener, err := listen(all)
 	if err != nil {
 		return nil, err

@@ -93,6 +93,29 @@ func TestLoopsThatDoNotEnd(t *testing.T) {
 	})
 }
 
+// A process without loops waits until it is stopped ([M-7]).
+func TestNoControllers(t *testing.T) {
+	a, err := New(Options{Config: nowhere(t), Listen: "127.0.0.1:0", Logger: quiet(), Controllers: []string{""}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(a.cluster.loops); n != 0 {
+		t.Errorf("%d loops run", n)
+	}
+	select {
+	case err := <-a.ended:
+		t.Errorf("it ended by itself: %v", err)
+	case <-time.After(100 * time.Millisecond):
+	}
+	stop(t, a)
+	if err := a.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
 // A loop that cannot run ends the program, with its name.
 func TestLoopThatCannotRun(t *testing.T) {
 	let := make(slow)

@@ -123,7 +123,7 @@ func TestServing(t *testing.T) {
 		"/healthz/<check>": {
 			{path: "/healthz/ping", media: "text/plain", has: []string{"ok"}},
 			{path: "/healthz/leaderElection", has: []string{"ok"}},
-			{path: "/readyz/api-server", status: 503, media: "text/plain", has: []string{"[-]api-server failed: not reachable since"}, lacks: []string{"ping"}},
+			{path: "/readyz/api-server", status: 503, media: "text/plain", has: []string{"[-]api-server failed: it has not answered since"}, lacks: []string{"ping"}},
 			{path: "/readyz/deployment-controller", status: 503, has: []string{"caches are not filled"}},
 			{path: "/healthz/nothing", status: 404, has: []string{"/healthz has no such check: it has ping, leaderElection"}},
 		},
@@ -132,7 +132,7 @@ func TestServing(t *testing.T) {
 			{path: "/livez?verbose", has: []string{"[+]ping ok\n", "livez check passed\n"}},
 		},
 		"/readyz": {
-			{path: "/readyz", status: 503, has: []string{"[+]ping ok\n", "[-]api-server failed: not reachable since", "[-]deployment-controller failed: its caches are not filled", "[-]replicationcontroller-controller failed", "readyz check failed\n"}, lacks: []string{"reason withheld"}},
+			{path: "/readyz", status: 503, has: []string{"[+]ping ok\n", "[-]api-server failed: it has not answered since", "[-]deployment-controller failed: its caches are not filled", "[-]replicationcontroller-controller failed", "readyz check failed\n"}, lacks: []string{"reason withheld"}},
 			{path: "/readyz?exclude=api-server&exclude=deployment-controller&exclude=replicaset-controller&exclude=replicationcontroller-controller&exclude=rollingupdate-controller", has: []string{"ok"}},
 		},
 		"/metrics": {
@@ -188,10 +188,15 @@ func TestServing(t *testing.T) {
 			for _, r := range controllers.Registered {
 				for _, name := range []string{r.Controller, r.Loop.Name} {
 					yield(request{path: "/debug/controllers/" + name, media: "application/json", has: []string{`"name": "` + r.Loop.Name + `"`, `"verdicts"`}})
+					yield(request{path: "/debug/controllers/" + name + "/", media: "application/json", has: []string{`"name": "` + r.Loop.Name + `"`}})
+					yield(request{path: "/debug/controllers/" + name + "/graph", media: "text/vnd.graphviz", has: []string{`digraph "` + r.Loop.Name + `" {`}})
+					yield(request{method: http.MethodPost, path: "/debug/controllers/" + name + "/graph", status: 405})
 					yield(request{path: "/debug/controllers/" + name + "/shop/web", status: 404, media: "application/json", lacks: []string{"unknown-loop"}})
 				}
 			}
-			yield(request{path: "/debug/controllers/garbage-collector-controller", status: 404, has: []string{"no loop of that name"}})
+			for _, below := range []string{"", "/", "/graph", "/shop/web"} {
+				yield(request{path: "/debug/controllers/garbage-collector-controller" + below, status: 404, has: []string{"no loop of that name", "/debug/controllers/deployment-controller", "/debug/controllers/rollingupdate-controller"}})
+			}
 		}),
 		"/debug": {
 			{path: "/debug", media: "text/html", has: []string{"metrics/slis", "healthz", "readyz", "statusz", "flagz", "configz", "debug/controllers", "debug/flags", "debug/pprof/", "export.jsonl"}},

@@ -39,7 +39,7 @@ func TestPatientWaitsForTheProbe(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				cluster := &cluster{answers: make(chan struct{}), failures: engine.NewListFailures(clock.RealClock{})}
+				cluster := &cluster{answers: make(chan struct{}), release: newRelease(), now: time.Now, failures: engine.NewListFailures(clock.RealClock{}), logger: quiet()}
 				done := make(chan struct{})
 				go func() { // a probe each second
 					for {

@@ -214,7 +214,9 @@ func (f *foreseer) plan(ctx context.Context, out *Forecast, w *workload, s *surr
 		out.Unplanned = err.Error()
 		return
 	}
-	if room, clash := s.room(&w.template, mostPods(&p)-now); clash != "" {
+	more := mostPods(&p) - now
+	room, clash := s.room(&w.template, more)
+	if s.claims(w, room); clash != "" {
 		out.Clashes = append(out.Clashes, clash)
 		if now+room > 0 { // A bound of 0 pods is none to the model.
 			if bounded, err := sequence(int(now + room)); err == nil {

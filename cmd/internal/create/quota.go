@@ -98,15 +98,60 @@ func (s *surroundings) room(template *corev1.PodTemplateSpec, wanted int64) (roo
 			if each.Sign() <= 0 {
 				continue
 			}
-			most, used := hard[name], q.Status.Used[name]
+			most := hard[name]
+			used, before := s.claimed(q, name)
 			if n := fits(most, used, each); n < room {
 				room = n
-				clash = fmt.Sprintf("ResourceQuota %s%s leaves room for %d of %s that may have to be created: %s of %s are used for %s",
-					q.Name, counting(q), n, prose.Count(wanted, "pod"), used.String(), most.String(), name)
+				clash = fmt.Sprintf("ResourceQuota %s%s leaves room for %d of %s that may have to be created: %s of %s %s used for %s%s",
+					q.Name, counting(q), n, prose.Count(wanted, "pod"), used.String(), most.String(), would(before), name, before)
 			}
 		}
 	}
 	return room, clash
+}
+
+// claim is the pods that a workload of the input will make.
+type claim struct {
+	name string
+	pod  *corev1.Pod
+	pods int64
+}
+
+// claims writes down that a workload makes so many pods, so that what comes after it in the input
+// is judged beside them.
+func (s *surroundings) claims(w *workload, pods int64) {
+	if pods > 0 {
+		s.before = append(s.before, claim{w.meta.GetName(), s.podOf(&w.template), pods})
+	}
+}
+
+// would is the verb of an amount that something before in the input has yet to take.
+func would(before string) string {
+	if before == "" {
+		return "are"
+	}
+	return "would be"
+}
+
+// claimed is what is used of a resource of a quota when the workloads have their pods that come
+// before in the input, and a clause that names these.
+func (s *surroundings) claimed(q *corev1.ResourceQuota, name corev1.ResourceName) (used resource.Quantity, clause string) {
+	was := q.Status.Used[name]
+	used = was.DeepCopy()
+	var names []string
+	for _, c := range s.before {
+		each := perPod(c.pod, name)
+		if each.Sign() <= 0 || !counts(q, c.pod) {
+			continue
+		}
+		each.Mul(c.pods)
+		used.Add(each)
+		names = append(names, c.name)
+	}
+	if len(names) > 0 {
+		clause = ", counting what comes before it in the input: " + prose.Some(names, mostNames)
+	}
+	return used, clause
 }
 
 // podOf is a pod of a template as the API server would have it, as far as quotas count it: a limit

@@ -79,6 +79,28 @@ func TestRoom(t *testing.T) {
 	}
 }
 
+// What the input has before it takes of the same quota, as far as there is room for it.
+func TestRoomBesideTheInput(t *testing.T) {
+	s := &surroundings{quotas: []corev1.ResourceQuota{quota("pods", "5", "1")}}
+	for _, c := range []struct {
+		name   string
+		wanted int64
+		room   int64
+		says   string
+	}{
+		{"web", 3, 3, ""},
+		{"api", 2, 1, "room for 1 of 2 pods that may have to be created: 4 of 5 would be used for pods, counting what comes before it in the input: web"},
+		{"jobs", 1, 0, "5 of 5 would be used for pods, counting what comes before it in the input: web, api"},
+	} {
+		w := deploymentOf(c.name, map[string]string{"app": c.name}, map[string]string{"app": c.name})
+		room, clash := s.room(&w.template, c.wanted)
+		if room != c.room || (clash == "") != (c.says == "") || !strings.HasSuffix(clash, c.says) {
+			t.Errorf("%s has room for %d, %q, want %d, %q", c.name, room, clash, c.room, c.says)
+		}
+		s.claims(w, room)
+	}
+}
+
 // Which pods a quota counts goes by all of its scopes.
 func TestScopes(t *testing.T) {
 	seconds, affine := int64(5), &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{PodAffinityTerm: corev1.PodAffinityTerm{NamespaceSelector: &metav1.LabelSelector{}}}}}}

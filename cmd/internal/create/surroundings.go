@@ -67,6 +67,7 @@ type surroundings struct {
 	limits    []corev1.LimitRange
 	class     string          // the PriorityClass of pods that name none
 	accounts  map[string]bool // nil where they could not be read
+	before    []claim         // of the workloads of the input that were looked at
 	// blind says why no verdict can be told, unread what else could not be looked at.
 	blind  error
 	unread []string

@@ -55,6 +55,9 @@ type Options struct {
 	// Record takes every change of the Lease that this process sees, as a sync of Loop; nil for
 	// nobody. It must not block.
 	Record func(*telemetry.Trace)
+	// Console is where others can have the syncs of this process while it leads, for the Lease
+	// to say; nil for nowhere.
+	Console func() Console
 	// Logger takes who leads, and why the Lease cannot be had. Default: slog.Default().
 	Logger *slog.Logger
 }
@@ -82,6 +85,7 @@ type Election struct {
 	last  time.Time // that somebody was known to lead
 	heard time.Time // when that was read or written, by the clock of this process
 	mute  bool      // the last write failed: that the Lease can be read is then no news
+	where Console   // the leader's, as the Lease has it
 }
 
 // New prepares an election, in which begin is called once this process leads. The client
@@ -99,7 +103,7 @@ func New(client kubernetes.Interface, o Options, begin func()) (*Election, error
 	}
 	e := &Election{opts: o, lease: o.Namespace + "/" + o.Name, begin: begin, dog: leaderelection.NewLeaderHealthzAdaptor(watchdogAfter)}
 	e.state = telemetry.Leadership{Lease: e.lease, Elected: o.Elect, Identity: o.Identity}
-	lock, err := resourcelock.New(resourcelock.LeasesResourceLock, o.Namespace, o.Name, client.CoreV1(), client.CoordinationV1(),
+	lock, err := resourcelock.New(resourcelock.LeasesResourceLock, o.Namespace, o.Name, client.CoreV1(), signpost{client.CoordinationV1(), e},
 		resourcelock.ResourceLockConfig{Identity: o.Identity, EventRecorder: events{client.CoreV1(), o.Logger}})
 	if err != nil {
 		return nil, fmt.Errorf("leader election: %w", err)
@@ -184,7 +188,22 @@ func (e *Election) State() telemetry.Leadership {
 	defer e.mu.Unlock()
 	s := e.state
 	s.StandsBy = !e.Leads()
+	s.Silent = s.StandsBy && s.Leader != "" && s.Leader != e.opts.Identity && time.Since(e.heard) > e.opts.LeaseDuration
 	return s
+}
+
+// Leader is the other process that leads, and where its syncs can be had, if the Lease says so.
+// The zero value is that of no other.
+func (e *Election) Leader() Console {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch e.state.Leader {
+	case "", e.opts.Identity:
+		return Console{}
+	case e.where.Identity:
+		return e.where
+	}
+	return Console{Identity: e.state.Leader}
 }
 
 // await waits until nobody has renewed the Lease for as long as it lasts, which is at once

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -31,6 +33,14 @@ type candidate struct {
 	ended chan error
 }
 
+// consoleOf is where the console of a candidate is, if it has one.
+func consoleOf(identity string) func() leadership.Console {
+	if identity == "says nothing" {
+		return nil
+	}
+	return func() leadership.Console { return leadership.Console{URL: "http://127.0.0.1:1"} }
+}
+
 // stop ends it, and gives how it ended.
 func (c *candidate) stop() error {
 	c.end()
@@ -43,7 +53,7 @@ func run(t *testing.T, client *fake.Clientset, identity string, elect bool) *can
 	c := &candidate{ended: make(chan error, 1), kept: &record{}}
 	var err error
 	c.Election, err = leadership.New(client, leadership.Options{Namespace: "kube-system", Name: "loopscope-manager", Identity: identity, Elect: elect,
-		LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: time.Second, EndWhenLost: identity == "ends", Record: c.kept.add, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}, func() { c.began.Add(1) })
+		LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: time.Second, EndWhenLost: identity == "ends", Record: c.kept.add, Console: consoleOf(identity), Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}, func() { c.began.Add(1) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,19 +193,24 @@ func failing(client *fake.Clientset, f func() error) {
 	})
 }
 
+// breakable is a client whose writes of a Lease fail while broken is set.
+func breakable() (client *fake.Clientset, broken *atomic.Bool) {
+	client, broken = fake.NewClientset(), new(atomic.Bool)
+	failing(client, func() error {
+		if broken.Load() {
+			return errors.New("no route to host")
+		}
+		return nil
+	})
+	return client, broken
+}
+
 // A leader that cannot renew its Lease says why, and writes no more before another one may
 // take it. It stands by, and leads again, or ends where it was told to.
 func TestLost(t *testing.T) {
 	for _, identity := range []string{"stays", "ends"} {
 		synctest.Test(t, func(t *testing.T) {
-			client := fake.NewClientset()
-			var broken atomic.Bool
-			failing(client, func() error {
-				if broken.Load() {
-					return errors.New("no route to host")
-				}
-				return nil
-			})
+			client, broken := breakable()
 			c := run(t, client, identity, true)
 			time.Sleep(5 * time.Second)
 			broken.Store(true)
@@ -234,6 +249,38 @@ func TestLost(t *testing.T) {
 			}
 		})
 	}
+}
+
+// One that stands by says who leads as long as that leader's Lease lasts, and after that who did: where
+// nobody can reach the API server, nobody is known to lead.
+func TestSilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, broken := breakable()
+		first := run(t, client, "a", true)
+		second := run(t, client, "b", true)
+		silent := func(after time.Duration, want bool) {
+			t.Helper()
+			time.Sleep(after)
+			if s := second.State(); s.Silent != want || s.Leader != "a" || first.State().Silent {
+				t.Errorf("it says %+v", s)
+			}
+		}
+		silent(time.Minute, false)
+		broken.Store(true)
+		silent(14*time.Second, false)
+		silent(3*time.Second, true)
+		silent(time.Hour, true)
+		broken.Store(false)
+		time.Sleep(20 * time.Second)
+		if s := second.State(); s.Silent || first.Leads() == second.Leads() {
+			t.Errorf("when it can be had again, it says %+v", s)
+		}
+		for _, c := range []*candidate{first, second} {
+			if err := c.stop(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
 }
 
 // A process that was held up longer than its Lease lasts does not lead when it goes on, and
@@ -352,5 +399,66 @@ func TestNewRefuses(t *testing.T) {
 	_, err := leadership.New(fake.NewClientset(), leadership.Options{Name: "x", Elect: true, LeaseDuration: time.Second, RenewDeadline: time.Second, RetryPeriod: time.Second}, func() {})
 	if err == nil || !strings.Contains(err.Error(), "leader election: ") {
 		t.Errorf("error: %v", err)
+	}
+}
+
+// A process is called as its host, with a UUID behind it, unless it is given a name ([M-3]).
+func TestIdentity(t *testing.T) {
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		c := run(t, fake.NewClientset(), "", true)
+		if name := c.State().Leader; !regexp.MustCompile("^" + regexp.QuoteMeta(host) + "_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$").MatchString(name) {
+			t.Errorf("the leader is called %q", name)
+		}
+		if err := c.stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// How long a Lease lasts goes by the time that passes here: the clock of its holder may be wrong, and
+// be set ([M-2]).
+func TestClocksThatDiffer(t *testing.T) {
+	for name, off := range map[string]time.Duration{"behind": -time.Hour, "ahead": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client := fake.NewClientset()
+				leases := client.CoordinationV1().Leases("kube-system")
+				holder, seconds := "other", int32(15)
+				renew := func() {
+					now := metav1.NewMicroTime(time.Now().Add(off))
+					lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "loopscope-manager", Namespace: "kube-system"},
+						Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &seconds, AcquireTime: &now, RenewTime: &now}}
+					if _, err := leases.Update(t.Context(), lease, metav1.UpdateOptions{}); apierrors.IsNotFound(err) {
+						_, err = leases.Create(t.Context(), lease, metav1.CreateOptions{})
+						if err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+				renew()
+				c := run(t, client, "a", true)
+				for range 60 {
+					renew()
+					time.Sleep(2 * time.Second)
+				}
+				off = -off // The holder's clock is set.
+				for range 60 {
+					renew()
+					time.Sleep(2 * time.Second)
+				}
+				c.want(t, false, "other")
+				time.Sleep(10 * time.Second)
+				c.want(t, false, "other")
+				time.Sleep(10 * time.Second)
+				c.want(t, true, "a")
+				if err := c.stop(); err != nil {
+					t.Error(err)
+				}
+			})
+		})
 	}
 }

@@ -10,6 +10,7 @@ const (
 	codeStandsBy    = "stands-by"
 	codeFree        = "nobody-leads"
 	codeUnavailable = "lease-unavailable"
+	codeMissed      = "syncs-missed"
 )
 
 // The questions that are asked of the Lease.
@@ -27,6 +28,7 @@ func question(id, text, doc string, answers ...decision.Answer) decision.Questio
 // Loop is how the changes of the Lease are kept and shown: the election is a loop over one object.
 var Loop = decision.Loop{
 	Name: "lease", Kind: "Lease", Aliases: []string{"leases"},
+	Shows: []decision.Resource{{Group: "coordination.k8s.io", Name: "leases"}},
 	Catalogue: decision.Catalogue{Loop: "lease", Report: []string{decision.ToEnd}, Questions: []decision.Question{
 		question(askReachable, "Can the Lease be read and written?", "Nobody knows who leads without it, so nothing is written.",
 			decision.Answer{Is: decision.Yes, Then: "see who holds it", Passes: true}, decision.Answer{Is: decision.No, Then: "write nothing, and try again"}.To(decision.ToEnd)),
@@ -41,6 +43,7 @@ var Loop = decision.Loop{
 		decision.Because(codeLeads, "This process holds the Lease and acts.", "It renews the Lease.", "It ends, or cannot renew the Lease in time.", "No action needed.", askOurs),
 		decision.Because(codeStandsBy, "Another manager holds the Lease and acts.", "This process decides and writes nothing.", "That manager gives the Lease back, or does not renew it in time.", "No action needed. Its identity in the Lease begins with the name of its host.", askElected),
 		decision.Because(codeFree, "Nobody holds the Lease, so nobody acts.", "Each manager tries to take it.", "One of them has taken it.", "If it stays so, look whether a manager runs, and may write the Lease.", askHeld),
+		decision.Because(codeMissed, "Syncs of a leader were not received: its stream was cut off, or this process could not reach it in time.", "What is missing stays so here; nothing is written or left out because of it.", "It is over: this says that it happened.", "No action needed. The history of the manager that led has these syncs, unless it was killed within their last second.", askOurs, askElected),
 		decision.Because(codeUnavailable, "The Lease cannot be read or written.", "Nothing is written, and it is tried again.", "The API server answers, or the right to get, create and update the Lease is granted.", "Read the error. Grant the rights in the namespace of the Lease, if they are lacking.", askReachable),
 	}}},
 }

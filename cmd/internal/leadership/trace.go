@@ -23,9 +23,22 @@ func (e *Election) recordChange(c telemetry.LeaderChange) {
 	e.record(cause, verdict, outcomes...)
 }
 
+// Missed hands over that syncs of a leader were not received, as a sync of the Lease.
+func (e *Election) Missed(m telemetry.MissedSyncs) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	said := e.sentence()
+	said.Code, said.Lead, said.Then = codeMissed, m.Lead(), nil
+	e.recordSaid(telemetry.Cause{Kind: telemetry.CauseTimer}, decision.Verdict{}, said)
+}
+
 // record hands over a look at the Lease that found something new, as a sync of it. Callers hold
 // the mutex.
 func (e *Election) record(cause telemetry.Cause, verdict decision.Verdict, outcomes ...decision.Outcome) {
+	e.recordSaid(cause, verdict, e.sentence(), outcomes...)
+}
+
+func (e *Election) recordSaid(cause telemetry.Cause, verdict decision.Verdict, said decision.Sentence, outcomes ...decision.Outcome) {
 	if e.opts.Record == nil {
 		return
 	}
@@ -35,7 +48,7 @@ func (e *Election) record(cause telemetry.Cause, verdict decision.Verdict, outco
 	t := &telemetry.Trace{
 		Object: telemetry.Object{Loop: Loop.Name, Namespace: e.opts.Namespace, Name: e.opts.Name}, Causes: []telemetry.Cause{cause},
 		Queued: now, Started: now, Ended: now, Result: telemetry.ResultUnchanged, Report: &decision.Report{},
-		Rounds: []decision.Round{{Verdict: verdict, Outcomes: outcomes}}, Sentence: e.sentence(),
+		Rounds: []decision.Round{{Verdict: verdict, Outcomes: outcomes}}, Sentence: said,
 	}
 	if len(outcomes) > 0 {
 		t.Result = telemetry.ResultWrote

@@ -38,7 +38,7 @@ func newID() string { return strings.ToLower(rand.Text()[:10]) }
 // changed in the middle is an error.
 func (a *Ask) onto(rc *corev1.ReplicationController, now *rollingupdate.Request) (*rollingupdate.Request, error) {
 	if fixed := a.fixed(rc, now); now.Abort || len(fixed) > 0 {
-		return nil, underWay(a.Old, now, fixed)
+		return nil, underWay(rc, now, fixed)
 	}
 	next, r := *now, &a.Request
 	if r.Surge != nil {
@@ -91,8 +91,19 @@ func onlyContainer(rc *corev1.ReplicationController) string {
 
 // changedTo is next, if the request on rc may be changed to that.
 func changedTo(rc *corev1.ReplicationController, now, next *rollingupdate.Request) (*rollingupdate.Request, error) {
-	if _, ends := rc.Annotations[rollingupdate.AnnotationParked]; ends && next.Cleanup != now.Cleanup {
-		return nil, fmt.Errorf("it is too late to change the clean-up: %s is taking over the new pods", rc.Name)
+	if _, ends := rc.Annotations[rollingupdate.AnnotationParked]; ends {
+		var what string
+		switch {
+		case next.Abort && !now.Abort:
+			what = "take it back"
+		case next.Paused && !now.Paused:
+			what = "pause it"
+		case next.Cleanup != now.Cleanup:
+			what = "change the clean-up"
+		}
+		if what != "" {
+			return nil, fmt.Errorf("it is too late to %s: %s is taking over the new pods", what, rc.Name)
+		}
 	}
 	return rollingupdate.ParseRequest(next.Text())
 }
@@ -115,8 +126,12 @@ func differences(from, to *rollingupdate.Request) (list []string) {
 
 // underWay says that something else is under way; fixed is what keeps that from being changed
 // to what is asked for, as far as it is known.
-func underWay(old string, now *rollingupdate.Request, fixed []string) error {
-	what, back := "a rolling update to "+goalOf(now), fmt.Sprintf(", or take it back with 'loopscope rolling-update abort %s' and ask again then", old)
+func underWay(rc *corev1.ReplicationController, now *rollingupdate.Request, fixed []string) error {
+	old := rc.Name
+	what, back := "a rolling update to "+now.Goal(), fmt.Sprintf(", or take it back with 'loopscope rolling-update abort %s' and ask again then", old)
+	if _, ends := rc.Annotations[rollingupdate.AnnotationParked]; ends {
+		back = ", and ask again when that has ended"
+	}
 	if now.Abort {
 		what, back = "the taking back of "+what, ", and ask again when that has ended"
 	}
@@ -126,13 +141,6 @@ func underWay(old string, now *rollingupdate.Request, fixed []string) error {
 		what = fmt.Sprintf("%s of %s is under way", what, old)
 	}
 	return fmt.Errorf("%s. Watch it with 'loopscope rolling-update status %s --watch'%s", what, old, back)
-}
-
-func goalOf(r *rollingupdate.Request) string {
-	if r.Image != "" {
-		return "image " + r.Image
-	}
-	return r.To
 }
 
 // Started is an update that was asked for.
@@ -159,7 +167,7 @@ type Started struct {
 
 // Told says what became of an update that was under way already.
 func (s *Started) Told() string {
-	text := fmt.Sprintf("The rolling update of %s to %s is under way already", s.Old, goalOf(s.Request))
+	text := fmt.Sprintf("The rolling update of %s to %s is under way already", s.Old, s.Request.Goal())
 	if len(s.Changed) > 0 {
 		text += ", and was changed: " + prose.And(s.Changed)
 	} else {

@@ -49,7 +49,7 @@ type written struct {
 // update of the same is under way, it is that one, with what is asked for otherwise as far as
 // that can be changed. An error says what stands in the way.
 func (c *Client) Begin(ctx context.Context, a Ask) (Started, error) {
-	old, err := c.get(ctx, a.Old)
+	old, err := c.getOld(ctx, a.Old)
 	if err != nil {
 		return Started{}, err
 	}
@@ -76,7 +76,7 @@ func (c *Client) Begin(ctx context.Context, a Ask) (Started, error) {
 		case err != nil:
 			return err
 		case now != nil: // Somebody was faster.
-			return underWay(a.Old, now, nil)
+			return underWay(rc, now, nil)
 		}
 		own.before = marked(rc)
 		annotate(rc, rollingupdate.AnnotationRequest, f.request.Text())
@@ -194,6 +194,23 @@ func (c *Client) get(ctx context.Context, name string) (*corev1.ReplicationContr
 		return nil, err // Without the empty object that comes with it.
 	}
 	return rc, nil
+}
+
+// getOld is the one that is to be replaced. Where it is gone and another one still replaces it, the
+// error says how to finish that.
+func (c *Client) getOld(ctx context.Context, name string) (*corev1.ReplicationController, error) {
+	rc, err := c.get(ctx, name)
+	if !apierrors.IsNotFound(err) {
+		return rc, err
+	}
+	is, none := c.standing(ctx, name)
+	switch {
+	case none != nil:
+		return nil, err
+	case is.left:
+		return nil, fmt.Errorf("%s is gone, and %s was left replacing it half-way: finish that first with 'loopscope rolling-update resume %s'", name, is.on.Name, name)
+	}
+	return nil, fmt.Errorf("%s is gone, and the update to %s is not over: see it with 'loopscope rolling-update status %s'", name, is.on.Name, name)
 }
 
 func annotate(rc *corev1.ReplicationController, key, value string) {

@@ -93,7 +93,7 @@ func (c *Client) foresee(ctx context.Context, a *Ask) (*Foreseen, error) {
 
 // propose is what would be written to ask for it.
 func (c *Client) propose(ctx context.Context, a *Ask, f *Foreseen) (err error) {
-	if f.Old, err = c.get(ctx, a.Old); err != nil {
+	if f.Old, err = c.getOld(ctx, a.Old); err != nil {
 		return err
 	}
 	if err := migrate.TakenOver(f.Old); err != nil {

@@ -102,6 +102,44 @@ func TestSteerLeftAgainstScaler(t *testing.T) {
 	}
 }
 
+// Nothing is paused or taken back that only hands over its pods.
+func TestSteerTooLate(t *testing.T) {
+	ends := asking(`{"version":1,"id":"x","to":"web-2"}`)
+	ends.Annotations[rollingupdate.AnnotationParked] = rollingupdate.Parked{Size: 3, From: "web-2", UID: "u-2", ID: "x"}.Text()
+	for want, change := range map[string]func(*rollingupdate.Request) error{
+		"it is too late to take it back: web is taking over the new pods": abort,
+		"it is too late to pause it: web is taking over the new pods":     func(r *rollingupdate.Request) error { r.Paused = true; return nil },
+	} {
+		client, api := clientOf(ends)
+		if s, err := client.Steer(t.Context(), "web", change); err == nil || err.Error() != want {
+			t.Errorf("%+v, %v, want %s", s, err, want)
+		}
+		wroteNothing(t, want, api)
+	}
+}
+
+// Where the old one is gone, the command leads to what finishes its update.
+func TestOldOneIsGone(t *testing.T) {
+	left := leftTo("web-2", "deployment", "x")[1].(*corev1.ReplicationController)
+	asked := left.DeepCopy()
+	asked.Annotations[rollingupdate.AnnotationRequest] = `{"version":1,"id":"x","to":"web-2"}`
+	for want, have := range map[string][]runtime.Object{
+		"web is gone, and web-2 was left replacing it half-way: finish that first with 'loopscope rolling-update resume web'": {left},
+		"web is gone, and the update to web-2 is not over: see it with 'loopscope rolling-update status web'":                 {asked},
+		"there is no ReplicationController web in namespace shop":                                                             nil,
+	} {
+		client, api := clientOf(have...)
+		a := Ask{Old: "web", Request: rollingupdate.Request{Image: "web:2"}}
+		if _, err := client.Begin(t.Context(), a); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+		if _, err := client.Foresee(t.Context(), a, false); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("foreseen: %v, want %s", err, want)
+		}
+		wroteNothing(t, want, api)
+	}
+}
+
 // condition has both say how the update stands.
 func condition(status corev1.ConditionStatus, reason string, on ...*corev1.ReplicationController) {
 	for _, rc := range on {

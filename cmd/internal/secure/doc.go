@@ -3,7 +3,7 @@
 // k8s.io/apiserver, with the flags and the defaults of kube-controller-manager but for the port,
 // which is off.
 //
-// What somebody may do is asked by address: a SubjectAccessReview for the method and the path of
-// each request. Nothing is allowed that nobody has allowed, but for the paths of
-// --authorization-always-allow-paths.
+// What somebody may open is asked by address: a SubjectAccessReview for the method and the path of
+// each request. What is seen there is asked by resource and namespace, as a Viewer. Nothing is
+// allowed that nobody has allowed, but for the paths of --authorization-always-allow-paths.
 package secure

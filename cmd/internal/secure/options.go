@@ -7,8 +7,10 @@ import (
 	"math"
 	"net"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apiserver/pkg/server/options"
 	cliflag "k8s.io/component-base/cli/flag"
 )
@@ -21,11 +23,14 @@ type Options struct {
 	Serving        *options.SecureServingOptions
 	Authentication *options.DelegatingAuthenticationOptions
 	Authorization  *options.DelegatingAuthorizationOptions
+	// Hosts are names beside those of the certificates, without a port: those of proxies that pass on
+	// the name that they were asked by.
+	Hosts []string
 }
 
 // NewOptions returns the defaults, with which nothing is served.
 func NewOptions() *Options {
-	o := &Options{options.NewSecureServingOptions(), options.NewDelegatingAuthenticationOptions(), options.NewDelegatingAuthorizationOptions()}
+	o := &Options{Serving: options.NewSecureServingOptions(), Authentication: options.NewDelegatingAuthenticationOptions(), Authorization: options.NewDelegatingAuthorizationOptions()}
 	o.Serving.BindPort = 0
 	o.Serving.ServerCert.CertDirectory, o.Serving.ServerCert.PairName = "", pairName
 	o.Authentication.RemoteKubeConfigFileOptional = true
@@ -37,6 +42,7 @@ func NewOptions() *Options {
 var usage = map[string]string{
 	"secure-port":                      "port that serves the console, metrics and health checks over TLS, to whom the API server knows and says that they may; 0 for none",
 	"bind-address":                     "IP address of --secure-port; 0.0.0.0 and :: are all there are",
+	"console-hosts":                    "names by which a proxy or an Ingress shows --secure-port to browsers, where its certificate does not have them; without a port",
 	"cert-dir":                         "directory of the generated certificate and its private key; without it they stay in memory. --tls-cert-file comes first",
 	"tls-cert-file":                    "file with the certificate and those that it is signed by; read again when it changes",
 	"tls-private-key-file":             "file with the private key of --tls-cert-file; read again when it changes",
@@ -71,6 +77,7 @@ var usage = map[string]string{
 func (o *Options) AddFlags(sections *cliflag.NamedFlagSets) {
 	serving, who, may := sections.FlagSet("secure serving"), sections.FlagSet("authentication"), sections.FlagSet("authorization")
 	o.Serving.AddFlags(serving)
+	serving.StringSliceVar(&o.Hosts, "console-hosts", nil, "")
 	o.Authentication.AddFlags(who)
 	o.Authorization.AddFlags(may)
 	for _, flags := range []*pflag.FlagSet{serving, who, may} {
@@ -132,6 +139,11 @@ func (o *Options) Validate() (errs []error) {
 	errs = append(errs, o.Authorization.Validate()...)
 	if pair := o.Serving.ServerCert.CertKey; (pair.CertFile == "") != (pair.KeyFile == "") {
 		errs = append(errs, errors.New("--tls-cert-file and --tls-private-key-file belong together: give both, or neither for a certificate that signs itself"))
+	}
+	for _, host := range o.Hosts {
+		if wrong := validation.IsDNS1123Subdomain(strings.ToLower(host)); len(wrong) > 0 {
+			errs = append(errs, fmt.Errorf("--console-hosts=%q: give names such as loopscope.example.com, without scheme, port and path", host))
+		}
 	}
 	return append(errs, o.tlsErrors()...)
 }

@@ -8,11 +8,17 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apiserver/pkg/server"
 	"k8s.io/controller-manager/app"
+
+	"github.com/loopscope/loopscope/web/slots"
 )
 
 // Port is an address that is bound. It is served once.
@@ -20,8 +26,11 @@ type Port struct {
 	serving        *server.SecureServingInfo
 	authentication server.AuthenticationInfo
 	authorization  server.AuthorizationInfo
+	host           string        // by which other machines reach it
+	hosts          []string      // Options.Hosts
 	recheck        time.Duration // how often a websocket is looked at again
 
+	refused  atomic.Uint64 // connections beyond the bounds
 	stopping sync.Once
 	stop     chan struct{}
 	stopped  <-chan struct{} // nil before Serve
@@ -40,7 +49,7 @@ const (
 // authorize, for which it may ask the API server. The options are changed by it, and are not to be
 // used again.
 func Listen(o *Options) (*Port, error) {
-	p := &Port{recheck: recheckEvery, stop: make(chan struct{})}
+	p := &Port{hosts: o.Hosts, recheck: recheckEvery, stop: make(chan struct{})}
 	if err := p.prepare(o); err != nil {
 		if bound := o.Serving.Listener; bound != nil {
 			err = errors.Join(err, bound.Close())
@@ -55,6 +64,9 @@ func (p *Port) prepare(o *Options) error {
 		return err
 	}
 	if err := o.Serving.ApplyTo(&p.serving); err != nil {
+		return err
+	}
+	if err := p.reached(o.Serving.BindAddress); err != nil {
 		return err
 	}
 	return p.delegate(o)
@@ -75,7 +87,8 @@ func (p *Port) delegate(o *Options) error {
 // by the path that it is asked for.
 func (p *Port) Serve(h http.Handler) error {
 	h = app.BuildHandlerChain(unbounded(p.watched(routed(h))), &p.authorization, &p.authentication)
-	stopped, _, err := p.serving.Serve(bounded(asked(h)), shutdownWithin, p.stop)
+	p.serving.Listener = limited{p.serving.Listener, slots.NewShares(mostConnections, connectionsOfOne), &p.refused}
+	stopped, _, err := p.serving.Serve(bounded(brief(asked(h))), shutdownWithin, p.stop)
 	if err != nil {
 		return fmt.Errorf("secure port: %w", err)
 	}
@@ -98,14 +111,49 @@ func (p *Port) Stop(ctx context.Context) error {
 	}
 }
 
+// Refused counts the connections that were closed because there were too many, of all or of one address.
+func (p *Port) Refused() uint64 { return p.refused.Load() }
+
 // Addr is the address that is bound.
 func (p *Port) Addr() net.Addr { return p.serving.Listener.Addr() }
 
+// reached notes the address for others: the one that is bound or, where that is all of them, the
+// one by which this machine reaches others.
+func (p *Port) reached(bound net.IP) (err error) {
+	if bound == nil || bound.IsUnspecified() {
+		if bound, err = utilnet.ResolveBindAddress(bound); err != nil {
+			return fmt.Errorf("address of this machine: %w; give one with --bind-address", err)
+		}
+	}
+	p.host = bound.String()
+	return nil
+}
+
+// URL is where other machines reach it.
+func (p *Port) URL() string {
+	_, port, err := net.SplitHostPort(p.Addr().String())
+	if err != nil { // It is no TCP address: nobody reaches it.
+		return ""
+	}
+	return "https://" + net.JoinHostPort(p.host, port)
+}
+
+// Certificate is the one that is served now, as PEM, without those that signed it. Files may have
+// changed since the start.
+func (p *Port) Certificate() string {
+	for _, chain := range p.chains() {
+		if block, _ := pem.Decode(chain); block != nil {
+			return string(pem.EncodeToMemory(block))
+		}
+	}
+	return ""
+}
+
 // Named reports whether a name, without a port, is one that this port is asked by: one of its
-// certificates', or any address. A page of another site can have its own name lead here, and no
-// address for a name.
+// certificates' or of Options.Hosts, or any address. A page of another site can have its own name
+// lead here, and no address for a name.
 func (p *Port) Named(host string) bool {
-	if net.ParseIP(host) != nil {
+	if net.ParseIP(host) != nil || slices.ContainsFunc(p.hosts, func(own string) bool { return strings.EqualFold(own, host) }) {
 		return true
 	}
 	for _, chain := range p.chains() {

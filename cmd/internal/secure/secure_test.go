@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"io"
 	"net"
@@ -144,8 +145,8 @@ func TestNames(t *testing.T) {
 	dir := t.TempDir()
 	cert, key := filepath.Join(dir, "crt"), filepath.Join(dir, "key")
 	write(t, "*.shop.example", cert, key)
-	p := listening(t, http.NotFoundHandler(), "--tls-sni-cert-key="+cert+","+key)
-	for name, want := range map[string]bool{"localhost": true, "LocalHost": true, "10.0.0.1": true, "::1": true, "a.shop.example": true, "shop.example": false, "a.b.shop.example": false, "evil.example": false, "": false, "127.0.0.1.evil.example": false} {
+	p := listening(t, http.NotFoundHandler(), "--tls-sni-cert-key="+cert+","+key, "--console-hosts=Scope.example,b.example")
+	for name, want := range map[string]bool{"scope.example": true, "b.example": true, "a.scope.example": false, "localhost": true, "LocalHost": true, "10.0.0.1": true, "::1": true, "a.shop.example": true, "shop.example": false, "a.b.shop.example": false, "evil.example": false, "": false, "127.0.0.1.evil.example": false} {
 		if p.Named(name) != want {
 			t.Errorf("%q: %v", name, !want)
 		}
@@ -165,6 +166,10 @@ func TestErrors(t *testing.T) {
 		{[]string{"--tls-min-version=1.2"}, "--tls-min-version: unknown tls version"},
 		{[]string{"--tls-cipher-suites=ROT13"}, "--tls-cipher-suites: Cipher suite ROT13 not supported"},
 		{[]string{"--tls-curve-preferences=1"}, "--tls-curve-preferences: "},
+		{[]string{"--console-hosts=https://a.example"}, `--console-hosts="https://a.example": give names such as`},
+		{[]string{"--console-hosts=a.example:443"}, "without scheme, port and path"},
+		{[]string{"--console-hosts=a.example,"}, `--console-hosts=""`},
+		{[]string{"--console-hosts=*.example"}, `--console-hosts="*.example"`},
 		{[]string{"--requestheader-username-headers= "}, `empty value in "requestheader-username-headers"`},
 	} {
 		o, err := parsed(t, c.args...)
@@ -245,5 +250,25 @@ func TestUsage(t *testing.T) {
 	}
 	if n != len(usage) {
 		t.Errorf("there are %d flags and usages of %d", n, len(usage))
+	}
+}
+
+// Other managers reach the port by the address that is bound, or by that of this machine, and know
+// its certificate.
+func TestReached(t *testing.T) {
+	p := listening(t, http.NotFoundHandler(), "--bind-address=127.0.0.1", "--authentication-skip-lookup")
+	if want := "https://" + p.Addr().String(); p.URL() != want {
+		t.Errorf("it is at %s, want %s", p.URL(), want)
+	}
+	block, rest := pem.Decode([]byte(p.Certificate()))
+	if block == nil || len(rest) > 0 {
+		t.Fatalf("its certificate is %s", p.Certificate())
+	}
+	if c, err := x509.ParseCertificate(block.Bytes); err != nil || c.VerifyHostname("localhost") != nil {
+		t.Errorf("%v, %+v", err, c)
+	}
+	var all Port
+	if err := all.reached(net.IPv4zero); err != nil || net.ParseIP(all.host) == nil || net.ParseIP(all.host).IsUnspecified() {
+		t.Errorf("%v, %s", err, all.host)
 	}
 }

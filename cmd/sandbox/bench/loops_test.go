@@ -80,7 +80,7 @@ func (l *loops) record(t *testing.T) {
 }
 
 func ourCommand(binary string, plane *testplane.Plane, s settings, more ...string) *exec.Cmd {
-	return exec.Command(binary, append([]string{"manager", "--listen=127.0.0.1:0", "--leader-elect=false", "--kubeconfig=" + plane.LoopscopeKubeconfig,
+	return exec.Command(binary, append([]string{"manager", "--listen=127.0.0.1:0", "--console-auth=none", "--leader-elect=false", "--kubeconfig=" + plane.LoopscopeKubeconfig,
 		fmt.Sprintf("--concurrent-deployment-syncs=%d", s.workers), fmt.Sprintf("--concurrent-replicaset-syncs=%d", s.workers), fmt.Sprintf("--concurrent-rc-syncs=%d", s.workers), fmt.Sprintf("--kube-api-qps=%d", s.qps), fmt.Sprintf("--kube-api-burst=%d", s.burst)}, more...)...)
 }
 

@@ -86,7 +86,7 @@ func startManager(t *testing.T, binary, kubeconfig string) *manager {
 		t.Fatalf("pipe: %v", err)
 	}
 	m := &manager{exited: make(chan struct{})}
-	m.cmd = exec.Command(binary, "manager", "--listen=127.0.0.1:0", "--kube-api-qps=200", "--kube-api-burst=400", "--leader-elect=false", "--kubeconfig="+kubeconfig)
+	m.cmd = exec.Command(binary, "manager", "--listen=127.0.0.1:0", "--console-auth=none", "--kube-api-qps=200", "--kube-api-burst=400", "--leader-elect=false", "--kubeconfig="+kubeconfig)
 	m.cmd.Stdout, m.cmd.Stderr = writer, writer
 	if err := m.cmd.Start(); err != nil {
 		t.Fatalf("start loopscope manager: %v", err)

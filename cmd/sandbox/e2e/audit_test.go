@@ -29,6 +29,8 @@ type request struct {
 	ResponseStatus struct{ Code int }
 	RequestObject  body
 	ResponseObject body
+	// Annotations say who decided that it may be sent.
+	Annotations map[string]string
 
 	RequestReceivedTimestamp, StageTimestamp time.Time
 }
@@ -73,6 +75,11 @@ func (r *request) write() bool {
 	return slices.Contains([]string{"create", "update", "patch", "delete"}, r.Verb)
 }
 
+// unauthorized reports whether there is no right to it. Others may refuse it as well, as a quota.
+func (r *request) unauthorized() bool {
+	return r.ResponseStatus.Code == 401 || r.Annotations["authorization.k8s.io/decision"] == "forbid"
+}
+
 func (r *request) taken() bool { return r.ResponseStatus.Code >= 200 && r.ResponseStatus.Code < 300 }
 
 // resource is "deployments" or "deployments/status".
@@ -114,6 +121,13 @@ func parseRV(text string) uint64 {
 // readAudit returns every finished request of the log so far.
 func readAudit(t testing.TB, path string) []request {
 	t.Helper()
+	return of(readStages(t, path), func(r *request) bool { return r.Stage == "ResponseComplete" })
+}
+
+// readStages returns every stage of every request of the log so far: a watch that goes on is in
+// it from its first answer.
+func readStages(t testing.TB, path string) []request {
+	t.Helper()
 	file, err := os.Open(path)
 	if err != nil {
 		t.Fatalf("open audit log: %v", err)
@@ -130,9 +144,7 @@ func readAudit(t testing.TB, path string) []request {
 		if err := json.Unmarshal(line, &r); err != nil {
 			t.Fatalf("audit line %s: %v", line, err)
 		}
-		if r.Stage == "ResponseComplete" {
-			all = append(all, r)
-		}
+		all = append(all, r)
 	}
 }
 

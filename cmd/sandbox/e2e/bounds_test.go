@@ -32,7 +32,9 @@ func (b breach) String() string { return fmt.Sprintf("rv %d, %s: %s", b.rv, b.de
 //     its pods, its ReplicaSets' status and its own status say, from the moment at
 //     which its ReplicaSets have the pods they are to have and that many are
 //     available. Fewer replicas take the promise back until then: they are shared
-//     out by size, whichever pods are available. More replicas leave it as it was;
+//     out by size, whichever pods are available. More replicas leave it as it was.
+//     The Deployment's own status follows its ReplicaSets': until it has caught up
+//     it may still tell what theirs told before;
 //   - what family checks.
 type bounds struct {
 	family
@@ -55,6 +57,7 @@ type bounded struct {
 	promised         int64           // the floor that holds, with armed
 	armed, everArmed bool
 	available        int64 // by its own status
+	behind           int64 // what that may still tell, the least that its ReplicaSets' told before
 	most             int64 // together, the sizes of its ReplicaSets
 	over             int64 // the ceiling at that moment
 	least            int64 // the fewest pods that served above the floor that held; -1 before
@@ -122,6 +125,9 @@ func (d *bounded) take(now *appsv1.Deployment) {
 	d.ceilings[d.generation] = replicas + surge
 	maps.DeleteFunc(d.ceilings, func(generation, _ int64) bool { return generation < d.observed })
 	d.available = int64(now.Status.AvailableReplicas)
+	if d.armed && d.available >= d.promised {
+		d.behind = d.promised
+	}
 }
 
 // ceiling is the largest that a write may have been decided on.
@@ -199,6 +205,7 @@ func (b *bounds) checkFloor(rv uint64, owner types.UID) {
 		d.armed, d.everArmed, d.promised = true, true, d.floor
 	}
 	if !d.armed {
+		d.behind = min(d.behind, byStatus)
 		return
 	}
 	b.checked.floors++
@@ -206,11 +213,11 @@ func (b *bounds) checkFloor(rv uint64, owner types.UID) {
 		d.least = above
 	}
 	for _, seen := range []struct {
-		by string
-		n  int64
-	}{{"ready pods", byPods}, {"its ReplicaSets' status", byStatus}, {"its status", d.available}} {
-		if seen.n < d.promised {
-			b.breach(rv, d, "by %s %d are available, under the floor of %d", seen.by, seen.n, d.promised)
+		by       string
+		n, floor int64
+	}{{"ready pods", byPods, d.promised}, {"its ReplicaSets' status", byStatus, d.promised}, {"its status", d.available, min(d.promised, d.behind)}} {
+		if seen.n < seen.floor {
+			b.breach(rv, d, "by %s %d are available, under the floor of %d", seen.by, seen.n, seen.floor)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/kubernetes"
@@ -148,7 +149,16 @@ func waitQuiet(t testing.TB, client kubernetes.Interface, namespace, name string
 		if err := settled(d); err != nil {
 			return err
 		}
-		if n := d.Status.TerminatingReplicas; n == nil || *n != 0 {
+		selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector)
+		if err != nil {
+			return err
+		}
+		for _, p := range pods(t, client, namespace) {
+			if p.DeletionTimestamp != nil && selector.Matches(labels.Set(p.Labels)) { // Before v1.35 no status has their number.
+				return fmt.Errorf("pod %s is not gone yet", p.Name)
+			}
+		}
+		if n := d.Status.TerminatingReplicas; n != nil && *n != 0 {
 			return fmt.Errorf("status.terminatingReplicas is not 0 yet")
 		}
 		if c := progressing(d); c.Reason != "NewReplicaSetAvailable" {

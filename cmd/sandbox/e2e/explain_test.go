@@ -80,6 +80,9 @@ func TestExplainNamesLikeUpstream(t *testing.T) {
 	t.Parallel()
 	plane := testplane.Start(t, testplane.Options{Loops: "upstream", Nodes: 1})
 	client := clientOf(t, plane)
+	if is, err := client.Discovery().ServerVersion(); err != nil || is.Minor != "36" {
+		t.Skipf("a hash covers every field that a release knows, and the API server's is %v: %v", is, err)
+	}
 	namespace := newNamespace(t, client, "names")
 	for i, manifest := range []string{
 		`{"template":{"spec":{"containers":[{"name":"main","image":"nginx:1.27"}]}}}`,

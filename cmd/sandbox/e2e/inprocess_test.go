@@ -20,8 +20,14 @@ import (
 // through see first, so that a test can lie to them.
 func runLoops(t *testing.T, config *rest.Config, see cache.TransformFunc) {
 	t.Helper()
+	runLoopsAs(t, "loopscope", config, see)
+}
+
+// runLoopsAs runs them under the name of a field manager.
+func runLoopsAs(t *testing.T, manager string, config *rest.Config, see cache.TransformFunc) {
+	t.Helper()
 	config = rest.CopyConfig(config)
-	config.UserAgent = "loopscope/test in-process"
+	config.UserAgent = manager + "/test in-process"
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		t.Fatalf("build client: %v", err)
@@ -35,7 +41,7 @@ func runLoops(t *testing.T, config *rest.Config, see cache.TransformFunc) {
 		return see(object)
 	}
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(both))
-	options := engine.Options{Managers: managers, Ledger: engine.NewLedger(clock.RealClock{}), Signature: "loopscope"}
+	options := engine.Options{Managers: managers, Ledger: engine.NewLedger(clock.RealClock{}), Signature: manager}
 	ctx, cancel := context.WithCancel(context.Background())
 	ds, sets, pods := factory.Apps().V1().Deployments(), factory.Apps().V1().ReplicaSets(), factory.Core().V1().Pods()
 	d, err := deployments.New(ctx, ds, sets, pods, client, options)

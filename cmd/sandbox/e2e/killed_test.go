@@ -71,7 +71,7 @@ func checkConsoleSaysSo(t *testing.T, dashboard, namespace string, killed time.T
 	t.Helper()
 	testplane.Until(t, 9*time.Second, "the console's word about the dead API server", func() error {
 		status, text := fetch(t, dashboard+"/readyz")
-		if status != http.StatusServiceUnavailable || !strings.Contains(text, "[-]api-server failed: not reachable since ") {
+		if status != http.StatusServiceUnavailable || !strings.Contains(text, "[-]api-server failed: it has ") {
 			return fmt.Errorf("/readyz: %d %q", status, text)
 		}
 		if status, page := fetch(t, dashboard+"/deployments/"+namespace+"/web"); status != http.StatusOK || !strings.Contains(page, unreachable) {

@@ -12,7 +12,8 @@
 // LOOPSCOPE_E2E_AUTHORS the number of changes whose authors are compared with the
 // audit log (default 24). LOOPSCOPE_E2E_MIGRATED is the number of ReplicationControllers
 // that become Deployments (default 4), and LOOPSCOPE_E2E_CUTS that of those whose
-// migration is killed at a write (default 8, of 80 that there are).
+// migration is killed at a write (default 8, of 80 that there are). LOOPSCOPE_E2E_CREATES
+// is the number of inputs that are given to kubectl and to loopscope (default 30).
 package e2e_test
 
 import (

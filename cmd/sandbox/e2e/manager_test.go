@@ -31,7 +31,7 @@ type manager struct {
 // serves its console.
 func startManager(t testplaneT, kubeconfig string, flags ...string) *manager {
 	t.Helper()
-	return startConsole(t, exec.Command(loopscopeBinary(t), append([]string{"manager", "--listen=127.0.0.1:0"}, flags...)...), "KUBECONFIG="+kubeconfig)
+	return startConsole(t, exec.Command(loopscopeBinary(t), append([]string{"manager", "--listen=127.0.0.1:0", "--console-auth=none"}, flags...)...), "KUBECONFIG="+kubeconfig)
 }
 
 // startConsole runs a command that serves a console until the test ends, and returns when it does.

@@ -39,10 +39,7 @@ func TestPlugin(t *testing.T) {
 	}
 	kubeconfig := asUser(t, plane.Kubeconfig, "mona", mine)
 	bin, state := t.TempDir(), t.TempDir()
-	plugin := filepath.Join(bin, "kubectl-loopscope")
-	if err := os.Symlink(loopscopeBinary(t), plugin); err != nil {
-		t.Fatal(err)
-	}
+	plugin := pluginIn(t, bin)
 	opened := filepath.Join(state, "opened")
 	browser := "#!/bin/sh\necho \"$@\" >> " + opened + "\n"
 	for _, name := range []string{"xdg-open", "x-www-browser", "www-browser"} {
@@ -53,19 +50,28 @@ func TestPlugin(t *testing.T) {
 	environment := []string{"KUBECONFIG=" + kubeconfig, "XDG_STATE_HOME=" + state, "PATH=" + bin + ":" + os.Getenv("PATH")}
 	console := startConsole(t, exec.Command(plugin, "--listen=127.0.0.1:0"), environment...)
 	testplane.Until(t, 30*time.Second, "the browser", func() error {
-		text, err := os.ReadFile(opened)
+		page, err := os.ReadFile(opened)
+		if err != nil {
+			return err
+		}
+		file := strings.TrimPrefix(strings.TrimSpace(string(page)), "file://")
+		text, err := os.ReadFile(file) // The list of processes has its name alone, and not the token.
 		if err == nil && !strings.Contains(string(text), console.Dashboard) {
 			t.Errorf("opened %s, want %s", text, console.Dashboard)
+		}
+		if info, err := os.Stat(file); err == nil && info.Mode().Perm() != 0o600 {
+			t.Errorf("others may read it: %s", info.Mode())
 		}
 		return err
 	})
 	if said := console.said(); !strings.Contains(said, "only the namespace "+mine+" is observed") {
 		t.Errorf("it says nothing of what is left out:\n%s", said)
 	}
+	base, token, _ := strings.Cut(console.Dashboard, "/?")
 	testplane.Until(t, settleLimit, "the page of the Deployment", func() error {
-		return statusOf(console.Dashboard+"/deployments/"+mine+"/web.json", http.StatusOK)
+		return statusOf(base+"/deployments/"+mine+"/web.json?"+token, http.StatusOK)
 	})
-	if err := statusOf(console.Dashboard+"/deployments/"+others+"/web.json", http.StatusNotFound); err != nil {
+	if err := statusOf(base+"/deployments/"+others+"/web.json?"+token, http.StatusNotFound); err != nil {
 		t.Error(err)
 	}
 
@@ -126,4 +132,14 @@ func statusOf(url string, want int) error {
 		return fmt.Errorf("%s: %s: %s", url, reply.Status, said)
 	}
 	return nil
+}
+
+// pluginIn is the program in a directory under the name by which kubectl finds it.
+func pluginIn(t *testing.T, dir string) string {
+	t.Helper()
+	plugin := filepath.Join(dir, "kubectl-loopscope")
+	if err := os.Symlink(loopscopeBinary(t), plugin); err != nil {
+		t.Fatal(err)
+	}
+	return plugin
 }

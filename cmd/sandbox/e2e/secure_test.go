@@ -53,15 +53,21 @@ func (s somebody) ask(t *testing.T, method, address string, header ...string) (i
 	}
 	transport := &http.Transport{TLSClientConfig: s.tls(), ForceAttemptHTTP2: true}
 	defer transport.CloseIdleConnections()
-	client := &http.Client{Transport: transport, Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return answered(t, &http.Client{Transport: transport, Timeout: time.Minute}, r)
+}
+
+// answered is the status and the body of an answer. Redirects are not followed.
+func answered(t *testing.T, client *http.Client, r *http.Request) (int, string) {
+	t.Helper()
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	res, err := client.Do(r)
 	if err != nil {
-		t.Fatalf("%s: %s %s: %v", s.name, method, address, err)
+		t.Fatal(err)
 	}
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
 	if err != nil {
-		t.Fatalf("%s: %s %s: %v", s.name, method, address, err)
+		t.Fatal(err)
 	}
 	return res.StatusCode, string(body)
 }
@@ -83,6 +89,7 @@ func (s somebody) wants(t *testing.T, status int, method, address string, header
 
 // secured is a manager with a secure port, and who asks it.
 type secured struct {
+	viewerNamespace                      string // of all of them
 	plane                                *testplane.Plane
 	client                               kubernetes.Interface
 	base                                 string
@@ -96,23 +103,27 @@ func secure(t *testing.T) *secured {
 	plane := testplane.Start(t, testplane.Options{Loops: "none"})
 	s := &secured{plane: plane, client: clientOf(t, plane), anonymous: somebody{name: "anonymous"}}
 	plane.Kubectl(t, "apply", "-f", "../../../deploy/secure-port.yaml")
-	namespace := newNamespace(t, s.client, "readers")
-	account := func(namespace, name string, roles ...string) somebody {
-		plane.Kubectl(t, "-n", namespace, "create", "serviceaccount", name)
-		for _, role := range roles {
-			plane.Kubectl(t, "create", "clusterrolebinding", role+"-of-"+name, "--clusterrole="+role, "--serviceaccount="+namespace+":"+name)
-		}
-		token, err := s.client.CoreV1().ServiceAccounts(namespace).CreateToken(t.Context(), name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return somebody{name: name, token: token.Status.Token}
-	}
+	s.viewerNamespace = newNamespace(t, s.client, "readers")
+	namespace := s.viewerNamespace
 	config := plane.Config(t)
 	s.delegating = writeKubeconfig(t, &clientcmdapi.Cluster{Server: config.Host, CertificateAuthority: config.CAFile, CertificateAuthorityData: config.CAData},
-		&clientcmdapi.AuthInfo{Token: account("kube-system", "loopscope").token})
-	s.outsider, s.viewer, s.scraper = account(namespace, "outsider"), account(namespace, "viewer", "loopscope-viewer"), account(namespace, "scraper", "loopscope-metrics-reader")
+		&clientcmdapi.AuthInfo{Token: s.account(t, "kube-system", "loopscope").token})
+	s.outsider, s.viewer, s.scraper = s.account(t, namespace, "outsider"), s.account(t, namespace, "viewer", "loopscope-viewer"), s.account(t, namespace, "scraper", "loopscope-metrics-reader")
 	return s
+}
+
+// account makes a ServiceAccount with these ClusterRoles.
+func (s *secured) account(t *testing.T, namespace, name string, roles ...string) somebody {
+	t.Helper()
+	s.plane.Kubectl(t, "-n", namespace, "create", "serviceaccount", name)
+	for _, role := range roles {
+		s.plane.Kubectl(t, "create", "clusterrolebinding", role+"-of-"+name, "--clusterrole="+role, "--serviceaccount="+namespace+":"+name)
+	}
+	token, err := s.client.CoreV1().ServiceAccounts(namespace).CreateToken(t.Context(), name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return somebody{name: name, token: token.Status.Token}
 }
 
 // start starts a manager, with these flags beside those that say where to ask.
@@ -152,6 +163,7 @@ func TestSecurePort(t *testing.T) {
 	t.Run("every address", s.everyAddress)
 	t.Run("escaped", s.escaped)
 	t.Run("websockets", s.websockets)
+	t.Run("visible", s.visible)
 }
 
 func (s *secured) accounts(t *testing.T) {
@@ -170,7 +182,9 @@ func (s *secured) accounts(t *testing.T) {
 			t.Errorf("%s lacks %q: %.300s", path, want, body)
 		}
 	}
-	s.scraper.wants(t, 200, "GET", s.base+"/metrics")
+	if body := s.scraper.wants(t, 200, "GET", s.base+"/metrics"); !strings.Contains(body, "\nloopscope_secure_connections_refused_total 0\n") {
+		t.Error("/metrics lacks the connections that were refused")
+	}
 	s.scraper.wants(t, 403, "GET", s.base+"/deployments")
 	s.viewer.wants(t, 403, "PUT", s.base+"/debug/flags/v")
 	s.viewer.wants(t, 403, "DELETE", s.base+"/metrics/slis")
@@ -347,7 +361,7 @@ func TestSecurePortAsUpstream(t *testing.T) {
 			CertificateAuthority: s.plane.Config(t).CAFile}, &clientcmdapi.AuthInfo{Token: s.outsider.token})},
 	} {
 		_, free, _ := strings.Cut(freeAddress(t), ":")
-		cmd := exec.Command(loopscopeBinary(t), append([]string{"manager", "--listen=127.0.0.1:0", "--history=off", "--leader-elect=false", "--bind-address=127.0.0.1", "--secure-port=" + free}, flags...)...)
+		cmd := exec.Command(loopscopeBinary(t), append([]string{"manager", "--listen=127.0.0.1:0", "--console-auth=none", "--history=off", "--leader-elect=false", "--bind-address=127.0.0.1", "--secure-port=" + free}, flags...)...)
 		cmd.Env = append(os.Environ(), "KUBECONFIG="+s.plane.LoopscopeKubeconfig)
 		if said, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(said), want) {
 			t.Errorf("%v: %v, no %q in\n%s", flags, err, want, said)

@@ -3,9 +3,12 @@
 // that people open most. It may not reach into the sandbox: it knows what the
 // API server and the console show, and what /proc says of the process.
 //
+// It measures, too, what a process takes that watches Kubernetes' own loops beside so many Deployments.
+//
 // Environment: LOOPSCOPE_SCALE_DEPLOYMENTS is how many Deployments of two pods
 // there are (default 40; "make scale" has ten thousand), LOOPSCOPE_SANDBOX a
-// binary that is built already. Bars are only held where there are thousands:
+// binary that is built already, LOOPSCOPE one of loopscope. LOOPSCOPE_SCALE_SHADOW is beside how many
+// Deployments of one pod a process watches, one number after the other ("make scale-shadow" has 2000,5000). Bars are only held where there are thousands:
 // a sample shows that the measurement works.
 package scale
 
@@ -26,6 +29,7 @@ import (
 	"github.com/chromedp/chromedp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
@@ -46,7 +50,7 @@ func TestScale(t *testing.T) {
 	n := int(testplane.Number(t, "LOOPSCOPE_SCALE_DEPLOYMENTS", 40))
 	plane := testplane.Start(t, testplane.Options{Loops: "own", Nodes: 20, Flags: []string{"--loops-qps=2000"}})
 	began := time.Now()
-	fill(t, plane, n)
+	fill(t, plane, 0, n, 2)
 	t.Logf("%d Deployments created in %s", n, time.Since(began).Round(time.Second))
 	limit := 3*time.Minute + time.Duration(n)*400*time.Millisecond
 	rest(t, plane.Dashboard, n, limit)
@@ -86,18 +90,14 @@ func TestScale(t *testing.T) {
 
 func deployment(i int) string { return fmt.Sprintf("/deployments/scale-%d/d-%d", i%namespaces, i) }
 
-// fill creates the Deployments, by several users at once.
-func fill(t *testing.T, plane *testplane.Plane, n int) {
+// fill creates the Deployments from one number up to another, of so many pods each, by several users at once.
+func fill(t *testing.T, plane *testplane.Plane, from, to int, pods int32) {
 	t.Helper()
-	config := plane.Config(t)
-	config.ContentType, config.QPS, config.Burst = "application/vnd.kubernetes.protobuf", -1, 0
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		t.Fatalf("build client: %v", err)
-	}
+	client := clientOf(t, plane)
 	for i := range namespaces {
 		name := fmt.Sprintf("scale-%d", i)
-		if _, err := client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
+		_, err := client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+		if err != nil && !apierrors.IsAlreadyExists(err) {
 			t.Fatalf("create namespace %s: %v", name, err)
 		}
 		testplane.Until(t, time.Minute, "service account of "+name, func() error {
@@ -106,12 +106,13 @@ func fill(t *testing.T, plane *testplane.Plane, n int) {
 		})
 	}
 	var next atomic.Int64
+	next.Store(int64(from))
 	var creating sync.WaitGroup
 	failed := make(chan error, creators)
 	for range creators {
 		creating.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				d := newDeployment(i)
+			for i := int(next.Add(1)) - 1; i < to; i = int(next.Add(1)) - 1 {
+				d := newDeployment(i, pods)
 				if _, err := client.AppsV1().Deployments(d.Namespace).Create(t.Context(), d, metav1.CreateOptions{}); err != nil {
 					failed <- fmt.Errorf("create %s: %w", d.Name, err)
 					return
@@ -126,8 +127,19 @@ func fill(t *testing.T, plane *testplane.Plane, n int) {
 	}
 }
 
-func newDeployment(i int) *appsv1.Deployment {
-	name, replicas := fmt.Sprintf("d-%d", i), int32(2)
+func clientOf(t *testing.T, plane *testplane.Plane) *kubernetes.Clientset {
+	t.Helper()
+	config := plane.Config(t)
+	config.ContentType, config.QPS, config.Burst = "application/vnd.kubernetes.protobuf", -1, 0
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatalf("build client: %v", err)
+	}
+	return client
+}
+
+func newDeployment(i int, replicas int32) *appsv1.Deployment {
+	name := fmt.Sprintf("d-%d", i)
 	labels := map[string]string{"app": name}
 	image := "nginx:1.27"
 	if i%stuckOneIn == 0 {
@@ -253,13 +265,16 @@ func load() string {
 }
 
 // resident is the memory of a process.
-func resident(pid int) string {
+func resident(pid int) string { return statusOf(pid, "VmRSS:") }
+
+// statusOf is a line of what the kernel says of a process.
+func statusOf(pid int, title string) string {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return "unknown"
 	}
 	for _, line := range strings.Split(string(b), "\n") {
-		if kb, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+		if kb, ok := strings.CutPrefix(line, title); ok {
 			return strings.TrimSpace(kb)
 		}
 	}

@@ -29,6 +29,9 @@ import (
 )
 
 const (
+	// componentsVariable names a directory with the components of another release of Kubernetes,
+	// which every plane then runs.
+	componentsVariable = "LOOPSCOPE_COMPONENTS"
 	// startLimit bounds the boot on a slow and busy machine.
 	startLimit = 3 * time.Minute
 	// stopLimit bounds the stop after SIGTERM; then the plane is killed.
@@ -113,6 +116,9 @@ func (o Options) flags() []string {
 	}
 	if o.StateDir != "" {
 		flags = append(flags, "--state-dir="+o.StateDir)
+	}
+	if dir := os.Getenv(componentsVariable); dir != "" {
+		flags = append(flags, "--components-dir="+dir)
 	}
 	if loops == "own" && !strings.Contains(strings.Join(o.Flags, " "), "--listen") {
 		flags = append(flags, "--listen=127.0.0.1:0")

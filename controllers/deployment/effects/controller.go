@@ -7,6 +7,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	appsinformers "k8s.io/client-go/informers/apps/v1"
@@ -34,6 +35,17 @@ var settings = engine.Settings{Name: deployment.Loop.Name, Component: "deploymen
 var Registered = engine.Registration{
 	Controller: "deployment-controller", SyncsFlag: "concurrent-deployment-syncs",
 	Loop: deployment.Loop, Resource: appsv1.SchemeGroupVersion.WithResource("deployments"), Settings: settings, Workers: engine.DefaultWorkers, Explain: Explain,
+	Rights: engine.Rights{
+		Decide: []rbacv1.PolicyRule{
+			engine.Rule(appsv1.GroupName, engine.Reads, "deployments", "replicasets"),
+			engine.Rule(corev1.GroupName, engine.Reads, "pods"),
+		},
+		Act: []rbacv1.PolicyRule{
+			// Finalizers: a ReplicaSet blocks the deletion of its Deployment, which a cluster may allow to them alone.
+			engine.Rule(appsv1.GroupName, []string{"update"}, "deployments", "deployments/status", "deployments/finalizers"),
+			engine.Rule(appsv1.GroupName, []string{"create", "update", "patch", "delete"}, "replicasets"),
+		},
+	},
 	New: func(ctx context.Context, n engine.Needs) (*engine.Loop, error) {
 		apps := n.Informers.Apps().V1()
 		return New(ctx, apps.Deployments(), apps.ReplicaSets(), n.Informers.Core().V1().Pods(), n.Client, n.Options)

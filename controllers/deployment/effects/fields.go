@@ -22,6 +22,7 @@ func deploymentFields(old, new *appsv1.Deployment) []decision.Change {
 	f.Count("status.updatedReplicas", old.Status.UpdatedReplicas, new.Status.UpdatedReplicas)
 	f.Count("status.readyReplicas", old.Status.ReadyReplicas, new.Status.ReadyReplicas)
 	f.Count("status.availableReplicas", old.Status.AvailableReplicas, new.Status.AvailableReplicas)
+	f.Count("status.unavailableReplicas", old.Status.UnavailableReplicas, new.Status.UnavailableReplicas)
 	f.Optional("status.terminatingReplicas", old.Status.TerminatingReplicas, new.Status.TerminatingReplicas)
 	f.Optional("status.collisionCount", old.Status.CollisionCount, new.Status.CollisionCount)
 	before, after := changes.ConditionWords{}, changes.ConditionWords{}

@@ -195,7 +195,7 @@ func (t *deploymentSync) replicaSet(rs *appsv1.ReplicaSet, mine, matches bool) d
 		Desired: redact.Number(rs.Annotations[AnnotationDesired]), Max: redact.Number(rs.Annotations[AnnotationMax]),
 		Images: family.Images(&rs.Spec.Template.Spec),
 	}
-	if least := t.controller.sizes.minimum(rs.UID, sizeAt{rs.Generation, out.Replicas}, out.ObservedGeneration); least < out.Replicas {
+	if least := t.controller.sizes.minimum(rs.UID, sizeAt{rs.Generation, out.Replicas}, statusAt{out.ObservedGeneration, out.StatusReplicas}); least < out.Replicas {
 		out.Least = &least
 	}
 	if mine {

@@ -7,6 +7,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -43,9 +44,22 @@ var settings = engine.Settings{Name: replicaset.Loop.Name, Component: "replicase
 var Registered = engine.Registration{
 	Controller: "replicaset-controller", SyncsFlag: "concurrent-replicaset-syncs",
 	Loop: replicaset.Loop, Resource: appsv1.SchemeGroupVersion.WithResource("replicasets"), Settings: settings, Workers: engine.DefaultWorkers,
+	Rights: rights(appsv1.GroupName, "replicasets"),
 	New: func(ctx context.Context, n engine.Needs) (*engine.Loop, error) {
 		return New(ctx, n.Informers.Apps().V1().ReplicaSets(), n.Informers.Core().V1().Pods(), n.Client, n.Options)
 	},
+}
+
+// rights are those of a loop that keeps the pods of these owners.
+func rights(group, owners string) engine.Rights {
+	return engine.Rights{
+		Decide: []rbacv1.PolicyRule{engine.Rule(group, engine.Reads, owners), engine.Rule(corev1.GroupName, engine.Reads, "pods")},
+		Act: []rbacv1.PolicyRule{
+			// Finalizers: a pod blocks the deletion of its owner, which a cluster may allow to them alone.
+			engine.Rule(group, []string{"update"}, owners+"/status", owners+"/finalizers"),
+			engine.Rule(corev1.GroupName, []string{"create", "patch", "delete"}, "pods"),
+		},
+	}
 }
 
 // New builds the ReplicaSet loop on shared informers, registers its

@@ -107,7 +107,9 @@ func (t *replicaSetSync) addPod(p *corev1.Pod, full labels.Selector, mine, match
 		Node: redact.Line(p.Spec.NodeName), Ready: family.PodReady(p), ReadySince: family.PodReadySince(p), Cost: deletionCost(p),
 		Reason: w.Reason, Message: w.Message, Image: w.Image, Since: w.Since, ContainerState: w.Container,
 	}
-	out.Restarts, out.SidecarRestarts = family.Restarts(p)
+	if out.Restarts, out.SidecarRestarts = family.Restarts(p); t.controller.opts.Release().Before(engine.ReleaseSidecars) {
+		out.SidecarRestarts = 0
+	}
 	if d := family.Disruption(p); family.IsRecent(d, t.s.Now) {
 		out.Disruption = d
 	}

@@ -24,6 +24,7 @@ var controllerSettings = engine.Settings{Name: replicaset.ControllerLoop.Name, C
 var RegisteredControllers = engine.Registration{
 	Controller: "replicationcontroller-controller", SyncsFlag: "concurrent-rc-syncs",
 	Loop: replicaset.ControllerLoop, Resource: corev1.SchemeGroupVersion.WithResource("replicationcontrollers"), Settings: controllerSettings, Workers: engine.DefaultWorkers,
+	Rights: rights(corev1.GroupName, "replicationcontrollers"),
 	New: func(ctx context.Context, n engine.Needs) (*engine.Loop, error) {
 		core := n.Informers.Core().V1()
 		return NewReplicationController(ctx, core.ReplicationControllers(), core.Pods(), n.Client, n.Options)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -22,6 +23,7 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/changes"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/redact"
 )
 
 // settings are the names of the loop and of its parts.
@@ -31,6 +33,14 @@ var settings = engine.Settings{Name: rollingupdate.Loop.Name, Component: "rollin
 var Registered = engine.Registration{
 	Controller: "rollingupdate-controller", SyncsFlag: "concurrent-rollingupdate-syncs",
 	Loop: rollingupdate.Loop, Kind: family.KindReplicationController, Resource: corev1.SchemeGroupVersion.WithResource(family.ResourceReplicationControllers), Settings: settings, Workers: engine.DefaultWorkers, Explain: Explain,
+	Rights: engine.Rights{
+		Decide: []rbacv1.PolicyRule{engine.Rule(corev1.GroupName, engine.Reads, family.ResourceReplicationControllers, "pods")},
+		Act: []rbacv1.PolicyRule{
+			engine.Rule(corev1.GroupName, []string{"create", "update", "delete"}, family.ResourceReplicationControllers),
+			engine.Rule(corev1.GroupName, []string{"update"}, family.ResourceReplicationControllers+"/status"),
+			engine.Rule(corev1.GroupName, []string{"patch", "delete"}, "pods"),
+		},
+	},
 	New: func(ctx context.Context, n engine.Needs) (*engine.Loop, error) {
 		return New(ctx, n.Informers, n.Client, n.Options)
 	},
@@ -203,7 +213,32 @@ func (b *controller) updated(old, rc *corev1.ReplicationController) {
 		return
 	}
 	changed := changes.Between(old, rc)
+	for i := range changed {
+		if changed[i].Field == requestField {
+			changed[i].From, changed[i].To = asked(old), asked(rc)
+		}
+	}
 	b.wake(keys, changes.Modified(family.KindReplicationController, old, rc, changed, b.Author(old, rc, changed), b.now()))
+}
+
+const requestField = "metadata.annotations[" + rollingupdate.AnnotationRequest + "]"
+
+// asked is what the request on one asks for, as a cause shows it; "" for nothing, or nothing that
+// can be read.
+func asked(rc *corev1.ReplicationController) string {
+	r, err := rollingupdate.ParseRequest(rc.Annotations[rollingupdate.AnnotationRequest])
+	if err != nil {
+		return ""
+	}
+	r.Image = redact.Image(r.Image)
+	text := r.Goal()
+	switch {
+	case r.Abort:
+		text += ", taken back"
+	case r.Paused:
+		text += ", paused"
+	}
+	return redact.Line(text)
 }
 
 func (b *controller) gone(rc *corev1.ReplicationController, tombstone bool) {

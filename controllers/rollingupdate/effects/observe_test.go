@@ -113,6 +113,21 @@ func TestWhoIsWoken(t *testing.T) {
 	}
 }
 
+// A cause tells what is asked for, masked as everywhere.
+func TestAsked(t *testing.T) {
+	for request, want := range map[string]string{
+		"": "", "{": "",
+		`{"version":1,"to":"web-2"}`:                             "web-2",
+		`{"version":1,"image":"web:2","paused":true}`:            "image web:2, paused",
+		`{"version":1,"image":"web:2","abort":true}`:             "image web:2, taken back",
+		`{"version":1,"image":"me:secret@reg/web:2?token=abcd"}`: "image …@reg/web:2?…",
+	} {
+		if got := asked(noted("web", notes{"request": request})); got != want {
+			t.Errorf("%s is told as %q, want %q", request, got, want)
+		}
+	}
+}
+
 // A result wakes its update when it comes, and not with every pod from then on.
 func TestResultsRest(t *testing.T) {
 	caches := newUpdateCaches(t)

@@ -26,8 +26,8 @@ const (
 // Options say how children are started and where news of them goes. All but
 // Verbose are required.
 type Options struct {
-	// Command starts a child when the child's name and arguments are appended.
-	// The process must call ExitWithParent first.
+	// Command starts a child when the child's name and arguments are appended, unless the child is a
+	// program of its own. The process must call ExitWithParent first.
 	Command []string
 	// Clock gives the times of restarts.
 	Clock clock.Clock
@@ -40,8 +40,11 @@ type Options struct {
 // Spec says how to run one child.
 type Spec struct {
 	Name string
-	Args []string
-	Log  string // file that takes its output; created 0600, appended to
+	// Program is the file of a child that is a program of its own, "" for Options.Command. It does not
+	// know ExitWithParent, so that it outlives a parent that is killed, except on Linux.
+	Program string
+	Args    []string
+	Log     string // file that takes its output; created 0600, appended to
 }
 
 // Supervisor starts children, restarts those that die and stops all of them.
@@ -190,8 +193,11 @@ func (s *Supervisor) launch(spec Spec) (*process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open log: %w", err)
 	}
-	args := slices.Concat(s.options.Command[1:], []string{spec.Name}, spec.Args)
-	cmd := exec.Command(s.options.Command[0], args...)
+	command := append(slices.Clone(s.options.Command), spec.Name)
+	if spec.Program != "" {
+		command = []string{spec.Program}
+	}
+	cmd := exec.Command(command[0], append(command[1:], spec.Args...)...)
 	cmd.Stdout = log
 	if s.options.Verbose != nil {
 		cmd.Stdout = io.MultiWriter(log, &Prefixer{To: s.options.Verbose, Prefix: "[" + spec.Name + "] "})

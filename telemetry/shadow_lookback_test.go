@@ -1,0 +1,81 @@
+package telemetry
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// TestLookBackIsFair: one object with many syncs takes none of the newest few of another one.
+func TestLookBackIsFair(t *testing.T) {
+	b := newLookBack()
+	for i := range 9 {
+		b.remember(&Trace{Seq: uint64(i), Object: object("quiet"), Owner: "shop"})
+	}
+	const others = 1000
+	for i := range maxRecent + others {
+		b.remember(&Trace{Object: object(fmt.Sprint(i % others))})
+	}
+	quiet := b.of(object("quiet"))
+	if len(quiet) != fewest || quiet[0].Seq != 9-fewest || quiet[fewest-1].Seq != 8 {
+		t.Errorf("%d syncs of the quiet one are left", len(quiet))
+	}
+	if n := len(b.order); n != maxRecent {
+		t.Errorf("%d syncs are remembered beyond the few", n)
+	}
+	if kin := b.kin(&Trace{Object: object("other"), Owner: "shop"}); len(kin) != 1 || kin[0] != object("quiet") {
+		t.Errorf("siblings: %v", kin)
+	}
+	for i := range others {
+		if n := len(b.of(object(fmt.Sprint(i)))); n < fewest {
+			t.Fatalf("%d syncs of %d are left", n, i)
+		}
+	}
+}
+
+// TestLookBackForgets: what is gone goes with its last sync, and of large syncs fewer are kept.
+func TestLookBackForgets(t *testing.T) {
+	b := newLookBack()
+	for i := range 9 {
+		b.remember(&Trace{Object: object("gone"), Owner: "shop", Gone: i == 8})
+		b.remember(&Trace{Object: object("large"), Snapshot: SnapshotText(make([]byte, largeSync))})
+	}
+	for range maxRecent {
+		b.remember(&Trace{Object: object("web")})
+	}
+	if n := len(b.of(object("gone"))); n != 0 || len(b.past) != 2 || len(b.owned) != 0 {
+		t.Errorf("%d syncs are left of what is gone, %d objects, %d owners", n, len(b.past), len(b.owned))
+	}
+	if n := len(b.of(object("large"))); n != fewestLarge {
+		t.Errorf("%d large syncs are left", n)
+	}
+	for range 9 {
+		b.remember(&Trace{Object: object("huge"), Snapshot: SnapshotText(make([]byte, maxRecentBytes/4))})
+	}
+	if n := len(b.of(object("huge"))); n != 3 || b.bytes > maxRecentBytes {
+		t.Errorf("%d huge syncs are remembered, of %d bytes", n, b.bytes)
+	}
+}
+
+// TestShadowHasABudget: a write that agrees with no sync is looked at while there is time, and counted
+// as left out while there is none.
+func TestShadowHasABudget(t *testing.T) {
+	w := newWatching(t)
+	clock := w.now
+	w.shadow.budget = newBudget(func() time.Time { return clock })
+	wrong := func(i int) {
+		rv := 2 * i
+		w.on(set(fmt.Sprint(rv), 3, 5))
+		w.on(set(fmt.Sprint(rv+1), 4, 5), wrote("web-2", fmt.Sprint(rv), fmt.Sprint(rv+1), 3, 4, ControllerManager))
+	}
+	w.shadow.budget.spend(func() { clock = clock.Add(saved + time.Second) })
+	wrong(1)
+	if st := w.settled(); st.LeftOut != 1 || st.Count(ShadowUnexplained) != 0 {
+		t.Errorf("without time: %d left out, %d unexplained", st.LeftOut, st.Count(ShadowUnexplained))
+	}
+	clock = clock.Add(share * time.Second)
+	wrong(2)
+	if st := w.settled(); st.LeftOut != 1 || st.Count(ShadowUnexplained) != 1 {
+		t.Errorf("with time again: %d left out, %d unexplained", st.LeftOut, st.Count(ShadowUnexplained))
+	}
+}

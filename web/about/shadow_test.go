@@ -1,0 +1,39 @@
+package about
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+// The sentence of a comparison, from what is nothing to what needs somebody.
+func TestShadowHeadline(t *testing.T) {
+	for want, x := range map[string][4]uint64{
+		"Nothing could be compared yet.": {0, 0, 0, 0},
+		"The one decision that can be compared agrees with what the other controller wrote.":                {0, 0, 1, 1},
+		"All 1,530 decisions that can be compared agree with what the other controller wrote.":              {0, 0, 1530, 1530},
+		"None of 1,530 decisions that can be compared differs without a reason.":                            {0, 0, 1525, 1530},
+		"1 decision that is due has not been written. Does the other controller run?":                       {0, 1, 8, 9},
+		"2 of 9 decisions that can be compared differ from the other controller and are not explained.":     {2, 1, 6, 9},
+		"1 of 1,537 decisions that can be compared differs from the other controller and is not explained.": {1, 1, 1530, 1537},
+	} {
+		if got := shadowHeadline(x[0], x[1], x[2], x[3]); got != want {
+			t.Errorf("%v: %q, want %q", x, got, want)
+		}
+	}
+}
+
+// What the page says of events, by whether they are watched and what was seen.
+func TestShadowEvents(t *testing.T) {
+	for want, e := range map[string]telemetry.ShadowEvents{
+		"They are not compared yet: the watch has not begun.":                                      {},
+		"They are not compared: events is forbidden. It takes the rights to list and watch events": {Why: "events is forbidden"},
+		"so a missing one is no difference: none was due so far.":                                  {Followed: true},
+		"no event was seen for 2 of the 1,024 creations, deletions and new sizes that agree.":      {Followed: true, Told: 1024, Untold: 2},
+	} {
+		if got := shadowEvents(&e).Text.String(); !strings.Contains(got, want) {
+			t.Errorf("%q lacks %q", got, want)
+		}
+	}
+}
