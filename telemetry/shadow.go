@@ -15,8 +15,8 @@ import (
 // what another controller wrote.
 type ShadowVerdict string
 
-// The verdicts. The first two agree; of the others all but the last are explained, or say nothing of the
-// other controller.
+// The verdicts. The first two agree, as does ShadowDeparture with Kubernetes' own rule; the others but the
+// last are explained, or say nothing of the other controller.
 const (
 	ShadowAgrees ShadowVerdict = "agrees"
 	// ShadowBehind: it is what the rules say of a version that a sync here was past by then.
@@ -40,6 +40,9 @@ var ShadowVerdicts = []ShadowVerdict{ShadowUnexplained, ShadowOverdue, ShadowDep
 
 // Agrees reports whether both decided the same.
 func (v ShadowVerdict) Agrees() bool { return v == ShadowAgrees || v == ShadowBehind }
+
+// Follows reports whether Kubernetes' rules say so, be it where the rules here depart from them.
+func (v ShadowVerdict) Follows() bool { return v.Agrees() || v == ShadowDeparture }
 
 // Tells reports whether it tells of the other controller.
 func (v ShadowVerdict) Tells() bool { return v != ShadowOther && v != ShadowUnsigned }

@@ -70,15 +70,11 @@ func (s *Pages) notCompared() views.Shadow {
 
 // compared is the page of a process that watches.
 func (s *Pages) compared(st telemetry.ShadowState) views.Shadow {
-	open := st.Count(telemetry.ShadowUnexplained)
 	all := tallyOf(st.Questions)
-	v := views.Shadow{Compares: true, Headline: shadowHeadline(open, st.Count(telemetry.ShadowOverdue), all.agree, all.compared), Then: views.Sayf("%s agree%s. %s decided nothing that another controller could be seen to do.",
-		prose.Thousands(all.agree), shareText(all.agree, all.compared), prose.Count(st.Silent, "sync"))}
+	v := views.Shadow{Compares: true, Headline: shadowHeadline(st.Count(telemetry.ShadowUnexplained), st.Count(telemetry.ShadowOverdue), all.compared),
+		Then: views.Say(agreeText(&all) + " " + prose.Count(st.Silent, "sync") + " decided nothing that another controller could be seen to do.")}
 	if o := s.Outage(); o.On {
 		v.AsOf = o.OfThen("As of", o.Began)
-	}
-	if n := st.Count(telemetry.ShadowDeparture); n > 0 {
-		v.Then = v.Then.Plain(" Of the others, " + prose.Thousands(n) + prose.Plural(n, " is", " are") + " exactly what Kubernetes' own rule says where these rules depart from it.")
 	}
 	for _, verdict := range []telemetry.ShadowVerdict{telemetry.ShadowAgrees, telemetry.ShadowBehind, telemetry.ShadowDeparture, telemetry.ShadowOverdue, telemetry.ShadowUnexplained, telemetry.ShadowOther, telemetry.ShadowUnsigned} {
 		n := views.Number{Label: shadowWords[verdict].Word, Value: views.Say(prose.Thousands(st.Count(verdict)))}
@@ -139,27 +135,29 @@ func shadowRights() views.ShadowNote {
 	return views.ShadowNote{Title: "What it may do", Text: views.Say("It reads deployments, replicasets, replicationcontrollers and pods (get, list, watch), events and namespaces (list, watch); grant it nothing more. What its loops would write is refused before it is sent. For a secure port it also sends TokenReviews and SubjectAccessReviews, which store nothing.")}
 }
 
-func shadowHeadline(open, overdue, agree, total uint64) string {
+func shadowHeadline(open, overdue, total uint64) string {
 	switch {
 	case total == 0:
 		return "Nothing could be compared yet."
 	case open == 0 && overdue > 0:
 		return prose.Count(overdue, "decision") + prose.Plural(overdue, " that is due has", " that are due have") + " not been written. Does the other controller run?"
-	case agree == total:
-		return prose.Plural(total, "The one decision that can be compared agrees", "All "+prose.Count(total, "decision")+" that can be compared agree") + " with what the other controller wrote."
 	case open == 0:
-		return "None of " + prose.Count(total, "decision") + " that can be compared differs without a reason."
+		return prose.Plural(total, "The one decision of the other controller that can be compared agrees", "All "+prose.Count(total, "decision")+" of the other controller that can be compared agree") + " with Kubernetes' rules."
 	default:
 		return prose.Thousands(open) + " of " + prose.Count(total, "decision") + " that can be compared " + prose.Plural(int(open), "differs", "differ") + " from the other controller and " + prose.Plural(int(open), "is", "are") + " not explained."
 	}
 }
 
-// shareText is a share with both of its numbers beside it.
-func shareText(n, of uint64) string {
-	if of == 0 {
-		return ""
+// agreeText is how many agree, and how many of those with a rule that is not followed here.
+func agreeText(all *shadowTally) string {
+	if all.compared == 0 {
+		return "No write of another controller that can be compared was seen so far."
 	}
-	return fmt.Sprintf(" of %s (%s)", prose.Thousands(of), percent(n, of))
+	text := prose.Thousands(all.agree) + " of " + prose.Thousands(all.compared) + prose.Plural(all.agree, " agrees", " agree") + " (" + percent(all.agree, all.compared) + ")"
+	if n := all.counts[telemetry.ShadowDeparture]; n > 0 {
+		text += ", " + prose.Thousands(n) + " of them with a rule of Kubernetes from which the loops here depart on purpose"
+	}
+	return text + "."
 }
 
 // percent never rounds up to all.
@@ -242,7 +240,7 @@ func tallyOf(questions []telemetry.ShadowQuestion) shadowTally {
 			if verdict.Tells() {
 				t.compared += n
 			}
-			if verdict.Agrees() {
+			if verdict.Follows() {
 				t.agree += n
 			}
 		}
