@@ -25,8 +25,11 @@ func TestWhoWritesWhereThisWatches(t *testing.T) {
 		{Kind: telemetry.CauseModified, At: time.Now(), Object: "ReplicaSet web-1", NewRV: "8", Manager: telemetry.ControllerManager,
 			Fields: []decision.Change{{Field: "spec.replicas", From: "1", To: "2"}, {Field: "metadata.annotations[a]"}}},
 	}
-	w.journal.Record(decided)
-	w.journal.Record(seen)
+	early := plain("shop", "early")
+	early.Causes = []telemetry.Cause{{Kind: telemetry.CauseModified, At: time.Now(), Object: "ReplicaSet early-1", NewRV: "8", Manager: telemetry.ControllerManager, Fields: []decision.Change{{Field: "spec.replicas", From: "1", To: "2"}}}}
+	for _, t := range []*telemetry.Trace{decided, seen, early} {
+		w.journal.Record(t)
+	}
 	w.pump()
 	_, h := w.serve(func(o *Options) { o.Mode = "watch" })
 	_, body := get(t, h.URL, "/deployments/shop/web")
@@ -39,5 +42,9 @@ func TestWhoWritesWhereThisWatches(t *testing.T) {
 	}
 	if who, _, _ := strings.Cut(side[strings.Index(side, "Who writes"):], "Next scheduled"); strings.Contains(who, "kubectl") {
 		t.Errorf("it takes a user for a controller: %s", who)
+	}
+	_, body = get(t, h.URL, "/deployments/shop/early")
+	if side, want := parse(t, body).one("#f-side"), "It was written before a sync here could decide it: the comparison tells whether the rules say so."; !strings.Contains(side, want) {
+		t.Errorf("it does not say %q: %s", want, side)
 	}
 }

@@ -59,7 +59,8 @@ func sizeIn(c *telemetry.Cause) (*telemetry.Cause, bool) {
 	return &alone, true
 }
 
-// whySize leads to the newest sync that had decided the same size.
+// whySize leads to the newest sync that had decided the same size; where there is none, as a cache here
+// was behind that of the other controller, the comparison has the states that none of them saw.
 func (s *Teller) whySize(kept []*telemetry.Trace, c *telemetry.Cause) views.Text {
 	for _, x := range slices.Backward(kept) {
 		for _, r := range x.Rounds {
@@ -71,5 +72,5 @@ func (s *Teller) whySize(kept []*telemetry.Trace, c *telemetry.Cause) views.Text
 			}
 		}
 	}
-	return nil
+	return views.Say(" It was written before a sync here could decide it: ").Link("the comparison", "/shadow").Plain(" tells whether the rules say so.")
 }

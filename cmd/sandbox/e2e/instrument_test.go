@@ -5,7 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -42,7 +45,16 @@ func startExample(t *testing.T, plane *testplane.Plane, module, dir string) *exa
 	if err := run.Start(); err != nil {
 		t.Fatal(err)
 	}
+	x := &example{}
 	t.Cleanup(func() {
+		if at, err := url.Parse(x.console); err == nil && at.Host != "" { // as a browser opens one before it needs it
+			early, err := net.Dial("tcp", at.Host)
+			if err != nil {
+				t.Error(err)
+			} else {
+				defer early.Close()
+			}
+		}
 		_ = run.Process.Signal(syscall.SIGTERM)
 		late := time.AfterFunc(30*time.Second, func() { _ = run.Process.Kill() })
 		defer late.Stop()
@@ -55,7 +67,8 @@ func startExample(t *testing.T, plane *testplane.Plane, module, dir string) *exa
 	if err != nil || !found {
 		t.Fatalf("%s says %q, %v", dir, first, err)
 	}
-	return &example{strings.TrimSuffix(console, "/")}
+	x.console = strings.TrimSuffix(console, "/")
+	return x
 }
 
 // says is the sentence of an object's page.
@@ -74,7 +87,10 @@ func (x *example) says(ctx context.Context, path string) (string, error) {
 			Head struct{ Sentence string }
 		}
 	}
-	err = json.NewDecoder(res.Body).Decode(&twin)
+	body, err := io.ReadAll(res.Body) // whole, so that the connection serves the next request
+	if err == nil {
+		err = json.Unmarshal(body, &twin)
+	}
 	if res.StatusCode != http.StatusOK {
 		return "", fmt.Errorf("%s: %s", path, res.Status)
 	}
@@ -84,7 +100,7 @@ func (x *example) says(ctx context.Context, path string) (string, error) {
 // until waits for a page that says something.
 func (x *example) until(t *testing.T, path, want string) {
 	t.Helper()
-	testplane.Until(t, time.Minute, path+" says "+want, func() error {
+	testplane.Until(t, settleLimit, path+" says "+want, func() error {
 		said, err := x.says(t.Context(), path)
 		if err == nil && !strings.Contains(said, want) {
 			err = fmt.Errorf("it says %q", said)
@@ -117,7 +133,7 @@ func TestClientGoExample(t *testing.T) {
 	if err := client.CoreV1().ConfigMaps(ns).Delete(t.Context(), "south", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	testplane.Until(t, time.Minute, "a fleet that is gone has no page", func() error {
+	testplane.Until(t, settleLimit, "a fleet that is gone has no page", func() error {
 		said, err := x.says(t.Context(), path+"south")
 		if err == nil && !strings.Contains(said, "gone") {
 			return fmt.Errorf("it says %q", said)
@@ -139,7 +155,7 @@ func TestControllerRuntimeExample(t *testing.T) {
 	path := "/backups/" + ns + "/data"
 	x.until(t, path, "does not create Job yet. Unblocks when data-")
 	x.until(t, path, "is settled: ")
-	testplane.Until(t, time.Minute, "its page has the whole story", func() error {
+	testplane.Until(t, settleLimit, "its page has the whole story", func() error {
 		res, err := http.Get(x.console + path)
 		if err != nil {
 			return err

@@ -123,7 +123,7 @@ func serve(ctx context.Context, listen string, console *web.Server) error {
 		return err
 	case <-ctx.Done():
 	}
-	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second) // a connection without a request stays for 5
 	defer cancel()
 	return errors.Join(console.Shutdown(bounded), server.Shutdown(bounded))
 }
