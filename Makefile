@@ -131,7 +131,7 @@ bench-rollout: $(BIN)/sandbox build ## Our loops against upstream's: requests, w
 	$(SUITE) -timeout 3h -v ./cmd/sandbox/bench
 
 .PHONY: bench-rollout-shadow
-bench-rollout-shadow: $(BIN)/sandbox build ## What a process that watches takes and finds beside upstream's loops during 200 rollouts
+bench-rollout-shadow: ## What a process that watches takes and finds beside upstream's loops during 200 rollouts
 	LOOPSCOPE_BENCH_SHADOW=yes LOOPSCOPE_BENCH_PAIRS=$${LOOPSCOPE_BENCH_PAIRS:-1} $(MAKE) bench-rollout
 
 .PHONY: bench-overhead
@@ -157,7 +157,7 @@ parity: $(BIN)/sandbox ## What 200 random and all scripted scenarios leave, with
 	LOOPSCOPE_PARITY_SCRIPTED=all LOOPSCOPE_PARITY_RANDOM=$${LOOPSCOPE_PARITY_RANDOM:-200} $(SUITE) -timeout 2h -v ./cmd/sandbox/parity
 
 .PHONY: parity-shadow
-parity-shadow: $(BIN)/sandbox build ## The same, and what a process that watches finds beside upstream's loops meanwhile (60 random scenarios)
+parity-shadow: build ## The same, and what a process that watches finds beside upstream's loops meanwhile (60 random scenarios)
 	LOOPSCOPE_PARITY_SHADOW=yes LOOPSCOPE_PARITY_RANDOM=$${LOOPSCOPE_PARITY_RANDOM:-60} $(MAKE) parity
 
 RELEASES ?= v1.30.14 v1.31.14 v1.32.13 v1.33.13 v1.34.4 v1.35.4
