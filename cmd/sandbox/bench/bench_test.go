@@ -97,7 +97,7 @@ func shadow(t *testing.T, plane *testplane.Plane, s settings) (compared func()) 
 		t.Helper()
 		t.Logf("the shadow took %s, in %s", w.Usage(t), time.Since(began).Round(time.Second))
 		c := w.Settled(t)
-		t.Logf("compared in another %s\n%s", w.Usage(t), c)
+		t.Logf("and %s until all was compared\n%s", w.Usage(t), c)
 		c.Check(t)
 		w.OnlyRead(t)
 	}
