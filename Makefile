@@ -130,6 +130,10 @@ bench-rollout: $(BIN)/sandbox build ## Our loops against upstream's: requests, w
 	LOOPSCOPE_BENCH_DEPLOYMENTS=$${LOOPSCOPE_BENCH_DEPLOYMENTS:-200} LOOPSCOPE_BENCH_PAIRS=$${LOOPSCOPE_BENCH_PAIRS:-3} \
 	$(SUITE) -timeout 3h -v ./cmd/sandbox/bench
 
+.PHONY: bench-rollout-shadow
+bench-rollout-shadow: ## What a process that watches takes and finds beside upstream's loops during 200 rollouts
+	LOOPSCOPE_BENCH_SHADOW=yes LOOPSCOPE_BENCH_PAIRS=$${LOOPSCOPE_BENCH_PAIRS:-1} $(MAKE) bench-rollout
+
 .PHONY: bench-overhead
 bench-overhead: $(BIN)/sandbox build ## What record, history and a reader cost the loops: five pairs of runs with and without
 	LOOPSCOPE_BENCH_OVERHEAD=yes LOOPSCOPE_BENCH_DEPLOYMENTS=$${LOOPSCOPE_BENCH_DEPLOYMENTS:-100} LOOPSCOPE_BENCH_PAIRS=$${LOOPSCOPE_BENCH_PAIRS:-5} \
@@ -151,6 +155,10 @@ conformance: $(BIN)/sandbox ## Kubernetes' own tests of the three loops, with ou
 .PHONY: parity
 parity: $(BIN)/sandbox ## What 200 random and all scripted scenarios leave, with upstream's loops twice and with ours (about 20 minutes)
 	LOOPSCOPE_PARITY_SCRIPTED=all LOOPSCOPE_PARITY_RANDOM=$${LOOPSCOPE_PARITY_RANDOM:-200} $(SUITE) -timeout 2h -v ./cmd/sandbox/parity
+
+.PHONY: parity-shadow
+parity-shadow: build ## The same, and what a process that watches finds beside upstream's loops meanwhile (60 random scenarios)
+	LOOPSCOPE_PARITY_SHADOW=yes LOOPSCOPE_PARITY_RANDOM=$${LOOPSCOPE_PARITY_RANDOM:-60} $(MAKE) parity
 
 RELEASES ?= v1.30.14 v1.31.14 v1.32.13 v1.33.13 v1.34.4 v1.35.4
 

@@ -19,7 +19,7 @@ var TestLoops = decision.Loops{
 }
 
 var testPredicts = []decision.Predictable{
-	{Aspect: decision.AspectSize, Of: "ReplicaSet"}, {Aspect: decision.AspectCreation, Of: "ReplicaSet"}, {Aspect: decision.AspectDeletion, Of: "ReplicaSet"}, {Aspect: decision.AspectStatus, Of: "Deployment"}, {Aspect: decision.AspectEvent, Of: "Deployment"},
+	{Aspect: decision.AspectSize, Of: "ReplicaSet"}, {Aspect: decision.AspectCreation, Of: "ReplicaSet"}, {Aspect: decision.AspectDeletion, Of: "ReplicaSet"}, {Aspect: decision.AspectStatus, Of: "Deployment"}, {Aspect: decision.AspectConditions, Of: "Deployment"}, {Aspect: decision.AspectEvent, Of: "Deployment"},
 }
 
 var testSigns = map[decision.Predictable]string{{Aspect: decision.AspectSize, Of: "ReplicaSet"}: "Scaled", {Aspect: decision.AspectDeletion, Of: "ReplicaSet"}: "Deleted"}
@@ -138,12 +138,13 @@ func (c sizedCore) Decide() (v decision.Verdict) {
 }
 
 func (c sizedCore) Settle(rounds []decision.Round) *decision.Report {
-	ready, events := int64(0), []decision.Event(nil)
+	ready, events, changes := int64(0), []decision.Event(nil), []decision.Change(nil)
 	for _, r := range rounds {
 		for i, o := range r.Outcomes {
 			switch a := &r.Verdict.Actions[i]; {
 			case o.State == decision.Refused:
 				events = append(events, decision.Event{Type: "Warning", Reason: "Failed", Message: "Error: " + o.Failure.Message})
+				changes = []decision.Change{{Field: "status.conditions[Failure]", To: "True Refused"}}
 			case a.Size != nil:
 				events = append(events, decision.Event{Type: "Normal", Reason: "Scaled", Message: fmt.Sprintf("%s to %d", a.Target.Name, a.Size.To)})
 			}
@@ -152,10 +153,10 @@ func (c sizedCore) Settle(rounds []decision.Round) *decision.Report {
 	for _, x := range c.ReplicaSets {
 		ready += x.Ready
 	}
-	if ready == c.Status {
-		return &decision.Report{Events: events}
+	if ready != c.Status {
+		changes = append(changes, decision.Change{Field: "status.readyReplicas", From: fmt.Sprint(c.Status), To: fmt.Sprint(ready)})
 	}
-	return &decision.Report{Events: events, Changes: []decision.Change{{Field: "status.readyReplicas", From: fmt.Sprint(c.Status), To: fmt.Sprint(ready)}}}
+	return &decision.Report{Events: events, Changes: changes}
 }
 func (sizedCore) Learn(decision.Round, decision.Learnt) {}
 func (sizedCore) Tell([]decision.Round, *decision.Report, decision.Try, time.Time) decision.Telling {

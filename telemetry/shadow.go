@@ -24,8 +24,8 @@ const (
 	ShadowBehind ShadowVerdict = "agrees-behind"
 	// ShadowOther: a third program wrote it, which says nothing of the other controller.
 	ShadowOther ShadowVerdict = "other-writer"
-	// ShadowUnsigned: it is not called for, and nothing says who did it. Nobody signs a deletion, and the
-	// garbage collector releases under the name of kube-controller-manager.
+	// ShadowUnsigned: it is not called for, and nothing says who did it. Nobody signs a deletion, or a number of
+	// a status that becomes 0, and the garbage collector releases under the name of kube-controller-manager.
 	ShadowUnsigned ShadowVerdict = "unsigned"
 	// ShadowDeparture: upstream's own rule says so of such a version, as the register of departures has it.
 	ShadowDeparture ShadowVerdict = "departure"

@@ -65,7 +65,7 @@ func (s *Shadow) search(base, seenIn *Trace, o *observed, best answer) answer {
 	instead, tried := make([]said, len(o.parts)), 0
 	for v := range s.versions(base, seenIn, o.cause) {
 		tried++
-		for _, act := range []decision.Act{decision.Nobody, decision.Everything} {
+		for _, act := range []decision.Act{decision.Nobody, decision.Everything, decision.RefuseAll} {
 			a := s.answerOn(&v, base, o, act)
 			for i := range a.parts {
 				instead[i].instead = cmp.Or(instead[i].instead, a.parts[i].instead)

@@ -164,7 +164,7 @@ func (s *Shadow) judgeEvent(e *published) {
 			d.Question = w.question
 			break
 		}
-		named = named || e.Names(w.name)
+		named = named || e.Names(w.name) && s.loops.Of(e.Loop).Signs[w.Predictable] == e.Reason
 		if !w.verdict.Agrees() && e.Names(w.name) {
 			return
 		}
@@ -182,7 +182,7 @@ func (s *Shadow) judgeEvent(e *published) {
 			d.Question = t.Leaf()
 		}
 	}
-	if tried == 0 || !d.Verdict.Agrees() && !named && s.signs(e) {
+	if tried == 0 || !d.Verdict.Agrees() && (e.late() || !named && s.signs(e)) {
 		s.state.Together++
 		return
 	}
@@ -215,13 +215,21 @@ func (d *Difference) publishes(e *decision.Event, told []decision.Event) bool {
 	return false
 }
 
+// happened is when it did, as far as its stamp can be so.
+func (e *published) happened() time.Time {
+	if stamp := e.Stamped; !stamp.IsZero() && stamp.Before(e.At) && e.At.Sub(stamp) < oldestStamp {
+		return stamp
+	}
+	return e.At
+}
+
+// late reports whether it came when what it tells of may have been given up here.
+func (e *published) late() bool { return e.At.Sub(e.happened()) > eventWithin }
+
 // around are the syncs of the object of an event from before it may have happened to when all was seen: first
 // those before it, the newest first.
 func (s *Shadow) around(e *published) []*Trace {
-	happened := e.At
-	if stamp := e.Stamped; !stamp.IsZero() && stamp.Before(e.At) && e.At.Sub(stamp) < oldestStamp {
-		happened = stamp
-	}
+	happened := e.happened()
 	all := s.last.of(e.Object)
 	from, to := 0, 0
 	for i, t := range all {

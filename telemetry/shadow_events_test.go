@@ -76,6 +76,31 @@ func TestShadowOfNoEvent(t *testing.T) {
 	}
 }
 
+// TestShadowOfALateEvent: what it tells of may have been given up, so that no difference follows from it; that
+// another sort of write had the same name does not make it one.
+func TestShadowOfALateEvent(t *testing.T) {
+	for name, c := range map[string]struct {
+		ago  time.Duration
+		want uint64
+	}{"at once": {time.Second, 1}, "late": {3 * time.Minute, 0}, "with a clock that is wrong": {time.Hour, 1}} {
+		w := newWatching(t)
+		w.shadow.Follows(true, "")
+		w.on(set("10", 3, 3))
+		w.shadow.Heard(&Published{Object: object("web"), Component: "deployment-controller", At: w.now, Stamped: w.now.Add(-c.ago), Event: decision.Event{Type: "Warning", Reason: "Failed", Message: "Error: quota"}})
+		if st := w.later(); st.Count(ShadowUnexplained) != c.want || st.Together != 1-c.want {
+			t.Errorf("%s: %+v", name, st)
+		}
+	}
+	w := newWatching(t)
+	w.shadow.Follows(true, "")
+	w.on(sized{RV: "1", ReplicaSets: []sizedSet{{Name: "web-2", RV: "10", Want: -1}}})
+	w.on(sized{RV: "1"}, Cause{Kind: CauseDeleted, Object: "ReplicaSet web-2", OldRV: "12"})
+	w.says("Normal", "Scaled", "web-2 to 5")
+	if st := w.later(); st.Count(ShadowUnexplained) != 0 || st.Together != 1 {
+		t.Errorf("of a size, where only the deletion is known: %+v", st)
+	}
+}
+
 // TestShadowSignsByEvents: a deletion that is not called for is the other controller's where an event of
 // it says so, and unsigned else.
 func TestShadowSignsByEvents(t *testing.T) {

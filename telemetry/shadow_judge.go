@@ -102,6 +102,12 @@ func comesOrGoes(p *decision.Prediction) bool {
 	return p.Aspect == decision.AspectCreation || p.Aspect == decision.AspectDeletion
 }
 
+// goesUnsigned reports whether nobody signs that: managedFields have no entry for what goes, as a number does that
+// becomes 0. What stays is signed.
+func goesUnsigned(p *decision.Prediction) bool {
+	return p.Aspect == decision.AspectStatus || p.Aspect == decision.AspectConditions || p.Aspect == decision.AspectAnnotations
+}
+
 // lastKnown is the last sync of an object that found it, from that one on.
 func (s *Shadow) lastKnown(from *Trace) *Trace {
 	kind := s.loops.Of(from.Loop).Kind
@@ -154,7 +160,7 @@ func (s *Shadow) verdict(x *suspect, part int, foreign bool) ShadowVerdict {
 	case x.best.leftOut:
 		s.state.LeftOut++
 		return ""
-	case s.unsigned(x) && (s.state.Events.Followed || found.instead == ""), p.Releases():
+	case s.unsigned(x) && (s.state.Events.Followed || found.instead == ""), p.Releases(), x.cause.Kind == CauseModified && len(x.cause.Managers()) == 0 && goesUnsigned(p):
 		return ShadowUnsigned
 	case found.departure > 0:
 		return ShadowDeparture

@@ -383,3 +383,43 @@ func TestLaterVersions(t *testing.T) {
 		}
 	}
 }
+
+// TestShadowOfARefusal: what the rules say where the API server refuses a write agrees, as its answer is not seen here,
+// and only where there is something to write.
+func TestShadowOfARefusal(t *testing.T) {
+	failure := func(is string) Cause {
+		return modified("Deployment web", "1", "2", ControllerManager, decision.Change{Field: "status.conditions[Failure]", To: is})
+	}
+	for name, c := range map[string]struct {
+		want    int64
+		is      string
+		verdict ShadowVerdict
+	}{
+		"of a size":      {5, "True Refused", ShadowAgrees},
+		"of nothing":     {3, "True Refused", ShadowUnexplained},
+		"something else": {5, "True Other", ShadowUnexplained},
+	} {
+		w := newWatching(t)
+		w.on(set("10", 3, c.want))
+		after := set("10", 3, c.want)
+		after.RV = "2"
+		w.on(after, failure(c.is))
+		w.has(name, c.verdict, 1)
+	}
+}
+
+// TestShadowOfWhatGoesUnsigned: managedFields do not say who took a number, a condition or an annotation away.
+func TestShadowOfWhatGoesUnsigned(t *testing.T) {
+	for manager, want := range map[string]ShadowVerdict{"": ShadowUnsigned, ControllerManager: ShadowUnexplained, "kubectl": ShadowOther} {
+		w := newWatching(t)
+		ready := sized{RV: "1", Status: 3, ReplicaSets: []sizedSet{{Name: "web-1", RV: "10", Ready: 3}}}
+		w.on(ready)
+		ready.RV, ready.Status = "2", 0
+		w.on(ready, modified("Deployment web", "1", "2", manager, decision.Change{Field: "status.readyReplicas", From: "3", To: "0"}))
+		w.has("by "+manager, want, 1)
+	}
+	w := newWatching(t)
+	w.on(sized{RV: "1", Status: 3})
+	w.on(sized{RV: "2"}, modified("Deployment web", "1", "2", "", decision.Change{Field: "status.readyReplicas", From: "3", To: "0"}))
+	w.has("what is called for", ShadowAgrees, 1)
+}

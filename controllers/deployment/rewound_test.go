@@ -91,3 +91,72 @@ func TestDepartures(t *testing.T) {
 		}
 	}
 }
+
+// TestConditionsOnTheWay: what Kubernetes writes in the middle of a sync is a departure where the rules here come
+// to something else at its end, and nothing else is.
+func TestConditionsOnTheWay(t *testing.T) {
+	deadline := int64(600)
+	at := func(reason string) []decision.Condition {
+		if reason == "" {
+			return nil
+		}
+		status := "True"
+		if reason == "DeploymentPaused" {
+			status = "Unknown"
+		}
+		return []decision.Condition{{Type: "Progressing", Status: status, Reason: reason}}
+	}
+	on := func(reason string, sets ...deployment.ReplicaSet) *deployment.Snapshot {
+		return &deployment.Snapshot{Found: true, Name: "web", Selector: "app=web", Strategy: "RollingUpdate", MaxSurge: &deployment.IntOrPercent{Int: 2}, MaxUnavailable: &deployment.IntOrPercent{Int: 1},
+			Deadline: &deadline, NextName: "web-1", Status: deployment.Status{Conditions: at(reason)}, ReplicaSets: sets}
+	}
+	set := func(isNew bool) deployment.ReplicaSet {
+		return deployment.ReplicaSet{Name: "web-1", UID: "1", Mine: true, Matches: true, SameTemplate: isNew, Revision: "1"}
+	}
+	const created, found, available, resumed = "True NewReplicaSetCreated", "True FoundNewReplicaSet", "True NewReplicaSetAvailable", "Unknown DeploymentResumed"
+	timeless := on("")
+	timeless.Deadline = nil
+	ending := on("")
+	ending.Deleting = true
+	everything := on("")
+	everything.SelectsAll = true
+	for name, c := range map[string]struct {
+		on       *deployment.Snapshot
+		from, to string
+		want     int
+	}{
+		"created at zero":           {on(""), "", created, 7},
+		"created after another":     {on("NewReplicaSetAvailable", set(false)), available, created, 7},
+		"created from another":      {on("NewReplicaSetAvailable", set(false)), "", created, 0},
+		"created where it is there": {on("NewReplicaSetAvailable", set(true)), available, created, 0},
+		"created without deadline":  {timeless, "", created, 0},
+		"created while it ends":     {ending, "", created, 0},
+		"created of all pods":       {everything, "", created, 0},
+		"found":                     {on("", set(true)), "", found, 7},
+		"found once more":           {on("NewReplicaSetAvailable", set(true)), available, found, 0},
+		"resumed":                   {on("DeploymentPaused", set(true)), "Unknown DeploymentPaused", resumed, 7},
+		"resumed while it runs":     {on("NewReplicaSetAvailable", set(true)), available, resumed, 0},
+	} {
+		seen := decision.ChangesOf("Deployment", "web", []decision.Change{{Field: "status.conditions[Progressing]", From: c.from, To: c.to}})
+		if got := c.on.Departure(&seen[0]); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+}
+
+// TestCollisionsOnTheWay: that a name is taken is counted by itself, where a ReplicaSet is to be created.
+func TestCollisionsOnTheWay(t *testing.T) {
+	to := &deployment.Snapshot{Found: true, Name: "web", Selector: "app=web", Strategy: "RollingUpdate", NextName: "web-1", CollisionName: "web-2"}
+	there := *to
+	there.ReplicaSets = []deployment.ReplicaSet{{Name: "web-1", UID: "1", Mine: true, Matches: true, SameTemplate: true}}
+	for name, c := range map[string]struct {
+		on   *deployment.Snapshot
+		to   string
+		want int
+	}{"one": {to, "1", 7}, "two": {to, "2", 0}, "of what is there": {&there, "1", 0}} {
+		seen := decision.ChangesOf("Deployment", "web", []decision.Change{{Field: "status.collisionCount", To: c.to}})
+		if got := c.on.Departure(&seen[0]); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+}

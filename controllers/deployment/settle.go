@@ -10,8 +10,7 @@ import (
 // from what was observed, whether it must be published, the events, and when to
 // look again ([R-1]). The verdict's own timers are not repeated in it.
 func settle(t *decider, rounds []decision.Round) Report {
-	c := &settler{view: t.view, end: t.end, last: rounds[len(rounds)-1], second: t.now.UTC().Truncate(time.Second)}
-	c.report.Status = copyStatus(t.s.Status)
+	c := newSettler(t, rounds[len(rounds)-1])
 	c.report.Events = c.events(rounds)
 	if t.branch != branchStopped {
 		c.settle()
@@ -27,6 +26,12 @@ type settler struct {
 	last   decision.Round
 	second time.Time // conditions hold whole ones
 	report Report
+}
+
+func newSettler(t *decider, last decision.Round) *settler {
+	c := &settler{view: t.view, end: t.end, last: last, second: t.now.UTC().Truncate(time.Second)}
+	c.report.Status = copyStatus(t.s.Status)
+	return c
 }
 
 func (c *settler) settle() {
@@ -112,6 +117,11 @@ func (c *settler) created() *decision.Action {
 func (c *settler) early() {
 	c.pauseCondition()
 	c.collisions()
+	c.found()
+}
+
+// found sets the revision of the ReplicaSet that was created or found, and the condition that says so.
+func (c *settler) found() {
 	switch made := c.created(); {
 	case made != nil:
 		c.setRevision(made.Stamp.Revision)

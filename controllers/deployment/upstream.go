@@ -6,14 +6,48 @@ import (
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
-// Departure is the number of the departure by which Kubernetes gives a ReplicaSet the size that was
-// seen, on this very snapshot: pods that will not stay count (3), unhealthy and healthy ones go in one sync
-// (4), and so do those that it comes to before a ReplicaSet whose status is behind (5). See
-// decision.Departing.
+// Departure is the number of the departure by which Kubernetes writes what was seen, on this very snapshot. It
+// gives a ReplicaSet a size where pods that will not stay count (3), unhealthy and healthy ones go in one sync
+// (4), and so do those that it comes to before a ReplicaSet whose status is behind (5); and it writes some
+// conditions and the number of collisions on its way, before what follows (7). See decision.Departing.
 func (s *Snapshot) Departure(seen *decision.Prediction) int {
+	switch {
+	case seen.Aspect == decision.AspectSize:
+		return s.departingSize(seen)
+	case s.writtenOnTheWay(seen):
+		return 7
+	default:
+		return 0
+	}
+}
+
+// writtenOnTheWay reports whether that is what Kubernetes writes in the middle of a sync: that the Deployment
+// was paused or resumed, that its ReplicaSet was created or found, or that the name of that one is taken.
+func (s *Snapshot) writtenOnTheWay(seen *decision.Prediction) bool {
+	for _, taken := range []*decision.NameTaken{nil, {Name: s.NextName}} {
+		sync := NewSync(s)
+		sync.learnt.NameTaken = taken
+		round := decision.Round{Verdict: sync.Decide()}
+		round.Outcomes, _ = decision.Everything(round.Verdict)
+		if sync.turn.branch == branchSelectsAll {
+			return false
+		}
+		for _, write := range []func(*settler){(*settler).pauseCondition, (*settler).collisions, (*settler).found} {
+			c := newSettler(sync.turn, round)
+			write(c)
+			changes := decision.ChangesOf(Loop.Kind, s.Name, statusChanges(s.Status, c.report.Status))
+			if slices.ContainsFunc(changes, func(p decision.Prediction) bool { return p.Same(*seen) }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (s *Snapshot) departingSize(seen *decision.Prediction) int {
 	v := viewOf(s)
 	i := slices.IndexFunc(v.children, func(rs *ReplicaSet) bool { return rs.Name == seen.Name })
-	if seen.Aspect != decision.AspectSize || i < 0 || s.Strategy != rollingUpdate || v.boundsErr != nil || v.newSet == nil {
+	if i < 0 || s.Strategy != rollingUpdate || v.boundsErr != nil || v.newSet == nil {
 		return 0
 	}
 	from, to := seen.Sizes()

@@ -9,7 +9,7 @@ const Open = "…"
 // EventsOn are the events that a sync on a snapshot publishes where all that it writes is taken, and
 // where all is refused. Which of several objects goes first is left open in them, as is Open.
 func EventsOn(s Snapshot) (list []Event) {
-	for _, act := range []Act{taken, refused} {
+	for _, act := range []Act{taken, RefuseAll} {
 		sync := Sync{Core: s.Begin()}
 		if sync.Run(act); sync.Report != nil {
 			list = append(list, sync.Report.Events...)
@@ -29,7 +29,8 @@ func taken(v Verdict) ([]Outcome, Learnt) {
 	return outcomes, learnt
 }
 
-func refused(v Verdict) ([]Outcome, Learnt) {
+// RefuseAll is the Act of a model in which every write is refused, for a reason that is left open.
+func RefuseAll(v Verdict) ([]Outcome, Learnt) {
 	outcomes := make([]Outcome, len(v.Actions))
 	for i := range outcomes {
 		outcomes[i] = Outcome{State: Refused, Failed: v.Actions[i].Count, Failure: &Failure{Message: Open}}

@@ -105,6 +105,12 @@ func (a *Action) foretold() (list []Prediction) {
 			list = append(list, Prediction{Predictable: Predictable{AspectDeletion, "Pod"}, Name: v.Name, Question: a.Question})
 		}
 		return list
+	case UpdateDeployment:
+		list = ChangesOf(a.Target.Kind, a.Target.Name, a.Changes)
+		for i := range list {
+			list[i].Question = a.Question
+		}
+		return list
 	default:
 		return nil
 	}

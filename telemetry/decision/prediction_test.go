@@ -20,6 +20,7 @@ func TestForetell(t *testing.T) {
 		{Kind: decision.DeletePods, Target: set, Question: "Q-5", Victims: []decision.Victim{{Name: "a"}, {Name: "b"}}},
 		{Kind: decision.Adopt, Target: set},
 		{Kind: decision.Adopt, Target: set, Question: "Q-6", Changes: []decision.Change{{Field: "metadata.ownerReferences", To: "Deployment web"}}},
+		{Kind: decision.UpdateDeployment, Target: decision.Ref{Kind: "Deployment", Name: "web"}, Question: "Q-7", Changes: []decision.Change{{Field: "metadata.annotations[back]", From: "1"}, {Field: "spec.template", From: "a", To: "b"}}},
 	}}
 	r := decision.Report{Changes: []decision.Change{
 		{Field: "status.replicas", From: "3", To: "4"}, {Field: "status.conditions[Available]", From: "True Minimum 10:00:00", To: "True Minimum 10:00:01"},
@@ -34,6 +35,7 @@ func TestForetell(t *testing.T) {
 		p(decision.AspectSize, "ReplicaSet", "web-1", "3 → 5", "Q-1"), p(decision.AspectCreation, "ReplicaSet", "web-2", "", "Q-2"), p(decision.AspectDeletion, "ReplicaSet", "web-1", "", "Q-3"),
 		pods, p(decision.AspectDeletion, "Pod", "a", "", "Q-5"), p(decision.AspectDeletion, "Pod", "b", "", "Q-5"),
 		p(decision.AspectOwner, "ReplicaSet", "web-1", "none → web", "Q-6"),
+		p(decision.AspectAnnotations, "Deployment", "web", "metadata.annotations[back]", "Q-7"),
 		p(decision.AspectStatus, "Deployment", "web", "status.ready 1 → 2, status.replicas 3 → 4", "Q-9"), p(decision.AspectConditions, "Deployment", "web", "status.conditions[Progressing]  → True Created", "Q-9"),
 		p(decision.AspectAnnotations, "Deployment", "web", "metadata.annotations[x]", "Q-9"),
 	}

@@ -62,6 +62,7 @@ func measure(t *testing.T, plane *testplane.Plane, log *auditLog, who side, s se
 	for range s.readers[who] {
 		readers = append(readers, follow(t, l.dashboard(t)))
 	}
+	shadowed := shadow(t, plane, s)
 	warmUp(t, plane, s)
 	log.settle(t, s.quiet)
 	result := run{side: who}
@@ -69,18 +70,37 @@ func measure(t *testing.T, plane *testplane.Plane, log *auditLog, who side, s se
 	for _, p := range phases {
 		result.phases = append(result.phases, w.pass(t, l, log, p))
 	}
-	result.memory = l.peakMemory(t)
+	result.memory = l.used(t).Peak
 	for i, r := range readers {
 		if said := r.seen(t); i == 0 {
 			t.Logf("%s (1 of %d)", said, len(readers))
 		}
 	}
+	shadowed()
 	if err := l.stop(); err != nil {
 		t.Fatal(err)
 	}
 	total := result.total()
 	t.Logf("wall %s, CPU %s, peak %d MB; all requests:\n%s", total.wall, total.cpu, result.memory>>20, total.requests)
 	return result
+}
+
+// shadow has a process watch the loops, where this run asks for one. What it returns says what that took, and
+// holds it to this: it agrees with them, and only reads.
+func shadow(t *testing.T, plane *testplane.Plane, s settings) (compared func()) {
+	t.Helper()
+	if !s.shadow {
+		return func() {}
+	}
+	w, began := testplane.Watch(t, plane), time.Now()
+	return func() {
+		t.Helper()
+		t.Logf("the shadow took %s, in %s", w.Usage(t), time.Since(began).Round(time.Second))
+		c := w.Settled(t)
+		t.Logf("and %s until all was compared\n%s", w.Usage(t), c)
+		c.Check(t)
+		w.OnlyRead(t)
+	}
 }
 
 // warmUp sees one Deployment come and go: then the process has started, and so
@@ -99,7 +119,7 @@ func warmUp(t *testing.T, plane *testplane.Plane, s settings) {
 // that trail it.
 func (w *workload) pass(t *testing.T, l *loops, log *auditLog, p phase) passed {
 	t.Helper()
-	cpu, began := l.cpu(t), time.Now()
+	cpu, began := l.used(t).CPU, time.Now()
 	w.begin(t, p)
 	w.finish(t, p)
 	wall := time.Since(began)
@@ -107,7 +127,7 @@ func (w *workload) pass(t *testing.T, l *loops, log *auditLog, p phase) passed {
 	if err := w.unfinished(p); err != nil {
 		t.Errorf("%s: not so any more after the last writes: %v", p.name, err)
 	}
-	result := passed{wall: wall, cpu: l.cpu(t) - cpu, requests: counted}
+	result := passed{wall: wall, cpu: l.used(t).CPU - cpu, requests: counted}
 	t.Logf("%-12s  wall %6.2f s  CPU %5.2f s  %5d bookkeeping writes  %d conflicts", p.name, wall.Seconds(), result.cpu.Seconds(),
 		counted.count(kind.bookkeeping), counted.count(kind.conflict))
 	return result

@@ -16,6 +16,7 @@
 //	LOOPSCOPE_BENCH_OVERHEAD     ours against bare: what record, history and a reader cost
 //	LOOPSCOPE_BENCH_CROWD        ours with LOOPSCOPE_BENCH_READERS readers (100) against ours without one
 //	LOOPSCOPE_BENCH_FLOODS       rollouts beside each flood of readers, and alone ("make bench-floods")
+//	LOOPSCOPE_BENCH_SHADOW       "yes": upstream alone, beside a process that watches and is compared with it
 //	LOOPSCOPE_BENCH_WORKERS      number of concurrent syncs of each loop (default 5)
 //	LOOPSCOPE_BENCH_QPS          requests a second of each loop (default 100)
 //	LOOPSCOPE_BENCH_BURST        requests at once of each loop (default 200)

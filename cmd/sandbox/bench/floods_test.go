@@ -103,9 +103,9 @@ func (f *flooded) trial(t *testing.T, kind string) trial {
 		time.Sleep(floodHead) // A measurement: the flood is to be at its height.
 	}
 	f.image++
-	cpu, began := f.loops.cpu(t), time.Now()
+	cpu, began := f.loops.used(t).CPU, time.Now()
 	f.web.roll(t, f.image)
-	x := trial{wall: time.Since(began), server: f.loops.cpu(t) - cpu}
+	x := trial{wall: time.Since(began), server: f.loops.used(t).CPU - cpu}
 	if flood != nil {
 		x.said, x.client = flood.stop(t)
 	}
@@ -119,9 +119,9 @@ func (f *flooded) calm(t *testing.T) {
 	t.Helper()
 	const look = 500 * time.Millisecond
 	testplane.Until(t, 2*time.Minute, "loops at rest", func() error {
-		before := f.loops.cpu(t)
+		before := f.loops.used(t).CPU
 		time.Sleep(look)
-		if used := f.loops.cpu(t) - before; used > look/10 {
+		if used := f.loops.used(t).CPU - before; used > look/10 {
 			return fmt.Errorf("%s of CPU in %s", used, look)
 		}
 		return nil

@@ -1,13 +1,11 @@
 package bench
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -160,48 +158,15 @@ func (l *loops) stop() error {
 	return l.stdin.Close()
 }
 
-// clockTick is the unit of times in /proc on Linux.
-const clockTick = 10 * time.Millisecond
-
-// cpu is what the process has used of a processor since its start, by itself
-// and in the kernel.
-func (l *loops) cpu(t *testing.T) time.Duration {
+// used is what the process has taken so far.
+func (l *loops) used(t *testing.T) testplane.Usage {
 	t.Helper()
-	text := l.proc(t, "stat")
-	// The second field is a name in parentheses, which may hold anything.
-	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
-	const user, system = 14 - 3, 15 - 3 // fields[0] is the third
-	return time.Duration(integer(t, fields[user])+integer(t, fields[system])) * clockTick
-}
-
-// peakMemory is the most resident memory the process ever had, in bytes.
-func (l *loops) peakMemory(t *testing.T) int64 {
-	t.Helper()
-	for line := range strings.Lines(l.proc(t, "status")) {
-		if rest, found := strings.CutPrefix(line, "VmHWM:"); found {
-			return integer(t, strings.Fields(rest)[0]) << 10
-		}
+	select {
+	case <-l.exited:
+		t.Fatalf("the loops of %s have ended:\n%s", l.side, l.said())
+	default:
 	}
-	t.Fatal("/proc has no VmHWM of the process")
-	return 0
-}
-
-func (l *loops) proc(t *testing.T, file string) string {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(l.cmd.Process.Pid), file))
-	if err != nil {
-		t.Fatalf("the loops of %s: %v\n%s", l.side, err, l.said())
-	}
-	return string(bytes.TrimSpace(text))
-}
-
-func integer(t *testing.T, text string) int64 {
-	t.Helper()
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		t.Fatalf("read /proc: %v", err)
-	}
-	return n
+	return testplane.UsageOf(t, l.cmd.Process.Pid)
 }
 
 // loopscopeBinary is what LOOPSCOPE names, or one built from this source.

@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -33,34 +31,10 @@ rules:
 - level: None
 `
 
-// startPlane starts a sandbox without loops whose audit log follows policy: the
-// sandbox's own policy would have every body of every pod written out.
+// startPlane starts a sandbox without loops whose audit log follows policy.
 func startPlane(t *testing.T) *testplane.Plane {
 	t.Helper()
-	plane := testplane.Start(t, testplane.Options{Loops: "none", Audit: true, Nodes: 10})
-	if err := os.WriteFile(filepath.Join(plane.StateDir, "audit-policy.yaml"), []byte(policy), 0o600); err != nil {
-		t.Fatalf("write the audit policy: %v", err)
-	}
-	before := apiServer(t, plane)
-	plane.Kill(t, before.Name, 0) // it reads its policy when it starts
-	testplane.Until(t, 2*time.Minute, "the API server's second start", func() error {
-		if now := apiServer(t, plane); now.PID == 0 || now.PID == before.PID {
-			return fmt.Errorf("process %d", now.PID)
-		}
-		_, err := plane.TryKubectl(t.Context(), "", "get", "--raw=/readyz")
-		return err
-	})
-	return plane
-}
-
-func apiServer(t *testing.T, plane *testplane.Plane) testplane.Child {
-	t.Helper()
-	children := plane.Children(t)
-	i := slices.IndexFunc(children, func(c testplane.Child) bool { return c.Name == "kube-apiserver" })
-	if i < 0 {
-		t.Fatalf("no API server among %v", children)
-	}
-	return children[i]
+	return testplane.Start(t, testplane.Options{Loops: "none", Audit: true, Policy: policy, Nodes: 10})
 }
 
 // kind is what requests are told apart by.

@@ -18,6 +18,7 @@ type settings struct {
 	quiet               time.Duration // without a write, before a phase counts as over
 	sides               []side
 	readers             map[side]int // of the overview
+	shadow              bool         // a process watches
 }
 
 const variables = "LOOPSCOPE_BENCH_"
@@ -47,6 +48,9 @@ func settingsOf(t *testing.T) settings {
 	}
 	if os.Getenv(variables+"CROWD") != "" {
 		s.sides = []side{crowd, unread}
+	}
+	if s.shadow = os.Getenv(variables+"SHADOW") == "yes"; s.shadow {
+		s.sides = []side{upstream}
 	}
 	return s
 }

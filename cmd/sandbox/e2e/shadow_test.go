@@ -2,13 +2,9 @@ package e2e_test
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,45 +15,6 @@ import (
 	"github.com/loopscope/loopscope/cmd/sandbox/testplane"
 )
 
-// watchTwin is what the Shadow page says to a program.
-type watchTwin struct {
-	Page struct {
-		Headline    string
-		Compares    bool
-		Differences []struct {
-			Reason                                                     struct{ Word string }
-			What, Namespace, Name, Question, Predicted, Observed, Href string
-			Known                                                      any
-		}
-		Kinds []struct {
-			Loop, Aspect, Kind      string
-			Compared, Agree, Differ uint64
-			Of                      []counted
-		}
-		Notes []struct {
-			Title string
-			Text  any
-		}
-	}
-}
-
-// counted is how many decisions there are of a verdict: "1,204 agree".
-type counted struct{ Word string }
-
-// unexplained is how many of them are.
-func unexplained(list []counted) uint64 {
-	for _, c := range list {
-		if text, ok := strings.CutSuffix(c.Word, " unexplained"); ok {
-			n, err := strconv.ParseUint(strings.ReplaceAll(text, ",", ""), 10, 64)
-			if err != nil {
-				return math.MaxUint32 // It is more than may be.
-			}
-			return n
-		}
-	}
-	return 0
-}
-
 // TestShadowBesideUpstream runs `loopscope manager --watch` beside Kubernetes'
 // own loops while Deployments roll: it writes nothing, compares what it would
 // have written, and finds next to nothing that it cannot explain.
@@ -65,49 +22,32 @@ func TestShadowBesideUpstream(t *testing.T) {
 	t.Parallel()
 	plane := testplane.Start(t, testplane.Options{Loops: "upstream", Audit: true})
 	client := clientOf(t, plane)
-	watch := startManager(t, plane.LoopscopeKubeconfig, "--watch")
+	watch := testplane.Watch(t, plane)
 	namespace := newNamespace(t, client, "shadow")
 	first := testplane.Number(t, "LOOPSCOPE_E2E_SEED", rand.Uint64N(1_000_000))
 	t.Run("replicationcontroller", func(t *testing.T) { resizeController(t, client, namespace) })
 	runPlans(t, client, namespace, first, testplane.Number(t, "LOOPSCOPE_E2E_SHADOW", 3))
 
-	var twin watchTwin
-	compared, agree := uint64(0), uint64(0)
-	testplane.Until(t, time.Minute, "comparison", func() error {
-		fetchJSON(t, watch.Dashboard+"/shadow.json", &twin)
-		return nil
-	})
-	for _, k := range twin.Page.Kinds {
-		t.Logf("%s, %s of %s: %d compared, %d agree, %v", k.Loop, k.Aspect, k.Kind, k.Compared, k.Agree, k.Of)
-		compared, agree = compared+k.Compared, agree+k.Agree
+	c := watch.Compared(t)
+	t.Logf("seed %d: %s", first, c)
+	for _, k := range c.Kinds {
 		if k.Aspect == "event" && k.Compared == 0 {
 			t.Errorf("%s: no event was compared", k.Loop)
 		}
 		// On a machine with much to do a cache here may lag by more than is looked back for; and which pod
 		// goes depends on those of other ReplicaSets, which are known as of each sync alone.
-		if open := unexplained(k.Of); 50*open > k.Compared+100 {
+		if open := k.Unexplained(); 50*open > k.Compared+100 {
 			t.Errorf("%s, %s of %s: %d of %d are unexplained", k.Loop, k.Aspect, k.Kind, open, k.Compared)
 		}
 	}
-	t.Logf("seed %d: %s %d of %d agree", first, twin.Page.Headline, agree, compared)
-	for _, d := range twin.Page.Differences {
-		t.Logf("%s, %s, %s/%s at %s: predicted %s, observed %s: %v", d.Reason.Word, d.What, d.Namespace, d.Name, d.Question, d.Predicted, d.Observed, d.Known)
-	}
-	for _, n := range twin.Page.Notes {
-		t.Logf("%s: %v", n.Title, n.Text)
-	}
-	if !twin.Page.Compares || compared < 10 {
+	if compared, _ := c.Total(); !c.Compares || compared < 10 {
 		t.Errorf("%d decisions were compared", compared)
 	}
-	sent := map[string]int{}
-	for _, r := range of(readStages(t, plane.AuditPath), (*request).ours) {
-		if sent[r.Verb]++; !slices.Contains([]string{"get", "list", "watch"}, r.Verb) {
-			t.Errorf("it does more than read: %s %s %s", r.Verb, r.resource(), r.ObjectRef.Name)
-		}
+	_, metrics := fetch(t, watch.Dashboard+"/metrics")
+	if !strings.Contains(metrics, `loopscope_shadow_compared_total{aspect="status",kind="Deployment",loop="deployment",`) || !strings.Contains(metrics, `loopscope_shadow_decisions_total{verdict="unexplained"} `) || !strings.Contains(metrics, "loopscope_shadow_overdue ") {
+		t.Error("the metrics do not have what was compared")
 	}
-	if t.Logf("requests by verb, as the audit log has them: %v", sent); sent["watch"] == 0 {
-		t.Error("the audit log has no watch of it: it is not seen there")
-	}
+	watch.OnlyRead(t)
 	events, err := client.CoreV1().Events(namespace).List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -116,10 +56,6 @@ func TestShadowBesideUpstream(t *testing.T) {
 		if strings.Contains(e.ReportingController+e.Source.Component, "loopscope") {
 			t.Errorf("it has published an event: %s", e.Message)
 		}
-	}
-	_, metrics := fetch(t, watch.Dashboard+"/metrics")
-	if !strings.Contains(metrics, `loopscope_shadow_compared_total{aspect="status",kind="Deployment",loop="deployment",`) || !strings.Contains(metrics, `loopscope_shadow_decisions_total{verdict="unexplained"} `) || !strings.Contains(metrics, "loopscope_shadow_overdue ") {
-		t.Error("the metrics do not have what was compared")
 	}
 }
 

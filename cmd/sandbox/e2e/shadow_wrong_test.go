@@ -73,7 +73,7 @@ func TestShadowFindsAWrongController(t *testing.T) {
 	t.Parallel()
 	plane := testplane.Start(t, testplane.Options{Loops: "none", Nodes: 1})
 	client := clientOf(t, plane)
-	watch := startManager(t, plane.LoopscopeKubeconfig, "--watch")
+	watch := testplane.Watch(t, plane)
 	config := plane.LoopscopeConfig(t)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return misquote{next} })
 	runLoopsAs(t, "kube-controller-manager", config, mislead)
@@ -107,27 +107,18 @@ func TestShadowFindsAWrongController(t *testing.T) {
 		patchDeployment(t, client, namespace, name, `{"spec":{"replicas":4}}`)
 		waitSettled(t, client, namespace, name)
 	}
-	var twin watchTwin
+	twin := &testplane.Comparison{}
 	found := func(name, what string) (n int) {
-		for _, d := range twin.Page.Differences {
+		for _, d := range twin.Differences {
 			if d.Reason.Word == "unexplained" && d.What == what && strings.HasPrefix(d.Name, name) {
 				n++
 			}
 		}
 		return n
 	}
-	t.Cleanup(func() {
-		for _, k := range twin.Page.Kinds {
-			if k.Compared > 0 {
-				t.Logf("%s, %s of %s: %d compared, %d agree, %v", k.Loop, k.Aspect, k.Kind, k.Compared, k.Agree, k.Of)
-			}
-		}
-		for _, d := range twin.Page.Differences {
-			t.Logf("%s, %s, %s at %s: predicted %s, observed %s", d.Reason.Word, d.What, d.Name, d.Question, d.Predicted, d.Observed)
-		}
-	})
+	t.Cleanup(func() { t.Log(twin) })
 	testplane.Until(t, time.Minute, "discovery of the lies", func() error {
-		fetchJSON(t, watch.Dashboard+"/shadow.json", &twin)
+		twin = watch.Compared(t)
 		if sizes, pods := found("surge", "size of a ReplicaSet"), found("victims", "deletion of a Pod"); sizes == 0 || pods < 2 {
 			return fmt.Errorf("%d sizes and %d deletions are unexplained", sizes, pods)
 		}
@@ -139,7 +130,7 @@ func TestShadowFindsAWrongController(t *testing.T) {
 		}
 		return nil
 	})
-	for _, d := range twin.Page.Differences {
+	for _, d := range twin.Differences {
 		if d.Reason.Word != "unexplained" {
 			continue
 		}

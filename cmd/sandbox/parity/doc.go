@@ -23,6 +23,9 @@
 // The generation of a ReplicaSet counts its writes, so only whether its status
 // has caught up is compared.
 //
+// "make parity-shadow" has `loopscope manager --watch` run beside upstream's loops meanwhile. It
+// has to agree with them, and may only read.
+//
 // What our loops say of each sync on the way is held against itself by package
 // agreement: no two places may name different causes.
 package parity

@@ -20,7 +20,8 @@ import (
 // scripted scenarios, or "all"; LOOPSCOPE_PARITY_RANDOM how many random ones;
 // LOOPSCOPE_PARITY_SEED the seed of both; LOOPSCOPE_PARITY_ONLY a regular
 // expression for the names of scenarios; LOOPSCOPE_PARITY_LANES how many
-// scenarios are played at once.
+// scenarios are played at once; LOOPSCOPE_PARITY_SHADOW=yes that a process
+// watches upstream's loops meanwhile, and is compared with them.
 const (
 	sampledScripts = 10
 	sampledRandom  = 4
@@ -39,6 +40,7 @@ func TestParity(t *testing.T) {
 	scenarios := chosen(t)
 	upstream, own := openPlane(t, "upstream"), openPlane(t, "own")
 	answers := followAnswers(t, own.dashboard)
+	compared := shadow(t, upstream)
 	needed := map[int]int{}
 	results := playAll(t, scenarios, upstream.Plane, own.Plane)
 	var again []Scenario
@@ -67,7 +69,26 @@ func TestParity(t *testing.T) {
 	}
 	t.Log(answers.table(t))
 	answers.accounts.report(t)
+	compared()
 }
+
+// shadow has a process watch upstream's loops, where this run asks for one. What it returns holds it to
+// this: it agrees with them, and only reads.
+func shadow(t *testing.T, upstream opened) (compared func()) {
+	t.Helper()
+	if !shadowed() {
+		return func() {}
+	}
+	w := testplane.Watch(t, upstream.sandbox)
+	return func() {
+		c := w.Settled(t)
+		t.Logf("the shadow took %s\n%s", w.Usage(t), c)
+		c.Check(t)
+		w.OnlyRead(t)
+	}
+}
+
+func shadowed() bool { return os.Getenv("LOOPSCOPE_PARITY_SHADOW") == "yes" }
 
 // chosen is what this run plays: a sample, unless told otherwise.
 func chosen(t *testing.T) []Scenario {
@@ -119,17 +140,22 @@ func number(t *testing.T, variable string, otherwise uint64) uint64 {
 // opened is a plane and, for ours, its dashboard.
 type opened struct {
 	*Plane
+	sandbox   *testplane.Plane
 	dashboard string
 }
 
 func openPlane(t *testing.T, loops string) opened {
 	t.Helper()
-	plane := testplane.Start(t, testplane.Options{Loops: loops, Flags: []string{qps}})
+	options := testplane.Options{Loops: loops, Flags: []string{qps}}
+	if loops == "upstream" && shadowed() {
+		options.Audit, options.Policy = true, testplane.LoopscopePolicy
+	}
+	plane := testplane.Start(t, options)
 	followed, err := Open(t.Context(), plane.Config(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return opened{followed, plane.Dashboard}
+	return opened{followed, plane, plane.Dashboard}
 }
 
 // played is what a scenario has left on one side.

@@ -54,7 +54,7 @@ func TestScale(t *testing.T) {
 	t.Logf("%d Deployments created in %s", n, time.Since(began).Round(time.Second))
 	limit := 3*time.Minute + time.Duration(n)*400*time.Millisecond
 	rest(t, plane.Dashboard, n, limit)
-	t.Logf("at rest after %s, load %s, console and loops have %s resident", time.Since(began).Round(time.Second), load(), resident(plane.PID()))
+	t.Logf("at rest after %s, load %s, console and loops took %s", time.Since(began).Round(time.Second), load(), testplane.UsageOf(t, plane.PID()))
 
 	const rounds = 200
 	pages := []struct {
@@ -85,7 +85,7 @@ func TestScale(t *testing.T) {
 			t.Errorf("first contentful paint of %s takes %s, the bar is 300 ms", path, median)
 		}
 	}
-	t.Logf("afterwards: load %s, %s resident", load(), resident(plane.PID()))
+	t.Logf("afterwards: load %s, console and loops took %s", load(), testplane.UsageOf(t, plane.PID()))
 }
 
 func deployment(i int) string { return fmt.Sprintf("/deployments/scale-%d/d-%d", i%namespaces, i) }
@@ -262,21 +262,4 @@ func load() string {
 		return "unknown"
 	}
 	return strings.Join(strings.Fields(string(b))[:3], " ")
-}
-
-// resident is the memory of a process.
-func resident(pid int) string { return statusOf(pid, "VmRSS:") }
-
-// statusOf is a line of what the kernel says of a process.
-func statusOf(pid int, title string) string {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return "unknown"
-	}
-	for _, line := range strings.Split(string(b), "\n") {
-		if kb, ok := strings.CutPrefix(line, title); ok {
-			return strings.TrimSpace(kb)
-		}
-	}
-	return "unknown"
 }

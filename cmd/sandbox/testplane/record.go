@@ -37,13 +37,13 @@ func RecordingFile(t testing.TB) string {
 }
 
 // record leaves what our loops did in a recording, while their console still runs.
-func (p *Plane) record(t testing.TB) {
+func record(t testing.TB, dashboard string, exited <-chan struct{}) {
 	t.Helper()
-	if p.Dashboard == "" {
+	if dashboard == "" {
 		return
 	}
 	select {
-	case <-p.exited:
+	case <-exited:
 		return
 	default:
 	}
@@ -51,7 +51,7 @@ func (p *Plane) record(t testing.TB) {
 	if path == "" {
 		return
 	}
-	if err := download(p.Dashboard+"/export.jsonl?limit=1000000", path); err != nil {
+	if err := download(dashboard+"/export.jsonl?limit=1000000", path); err != nil {
 		t.Errorf("record: %v", err)
 		return
 	}

@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -46,6 +47,7 @@ type Options struct {
 	Loops    string   // "own", "upstream" or "none"; default "none"
 	Demo     bool     // create the demo's Deployments
 	Audit    bool     // write AuditPath
+	Policy   string   // of that log, in the place of the sandbox's, which has whole bodies
 	StateDir string   // kept and reused; default: a temporary one, removed by Stop
 	Nodes    int      // default 3
 	Flags    []string // further flags of the sandbox, as they are
@@ -87,7 +89,7 @@ func Start(t testing.TB, o Options) *Plane {
 		if t.Failed() {
 			t.Logf("output of the sandbox:\n%s\n%s", p.Output(), p.logTails())
 		}
-		p.record(t)
+		record(t, p.Dashboard, p.exited)
 		p.Stop()
 	})
 	select {
@@ -99,6 +101,9 @@ func Start(t testing.TB, o Options) *Plane {
 	}
 	p.StartTime = time.Since(began)
 	p.locate(t)
+	if o.Policy != "" {
+		p.audit(t, o.Policy)
+	}
 	return p
 }
 
@@ -178,6 +183,33 @@ func (p *Plane) locate(t testing.TB) {
 	p.StateDir = filepath.Dir(p.Kubeconfig)
 	p.LoopscopeKubeconfig = filepath.Join(p.StateDir, "loopscope.kubeconfig")
 	p.AuditPath = filepath.Join(p.StateDir, "audit.log")
+}
+
+// audit gives the API server another policy, which it reads when it starts.
+func (p *Plane) audit(t testing.TB, policy string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(p.StateDir, "audit-policy.yaml"), []byte(policy), 0o600); err != nil {
+		t.Fatalf("write the audit policy: %v", err)
+	}
+	before := p.apiServer(t)
+	p.Kill(t, before.Name, 0)
+	Until(t, 2*time.Minute, "the API server's second start", func() error {
+		if now := p.apiServer(t); now.PID == 0 || now.PID == before.PID {
+			return fmt.Errorf("process %d", now.PID)
+		}
+		_, err := p.TryKubectl(t.Context(), "", "get", "--raw=/readyz")
+		return err
+	})
+}
+
+func (p *Plane) apiServer(t testing.TB) Child {
+	t.Helper()
+	children := p.Children(t)
+	i := slices.IndexFunc(children, func(c Child) bool { return c.Name == "kube-apiserver" })
+	if i < 0 {
+		t.Fatalf("no API server among %v", children)
+	}
+	return children[i]
 }
 
 func (p *Plane) line(prefix string) string {
