@@ -180,7 +180,7 @@ func (l *disruptions) finding(w Pods) decision.Finding {
 		f.After, f.Unblocks = l.sayPreempted(), words("when pods of higher priority leave, or a node has more room")
 		f.Show = kubectl(w.Namespace, "get events --field-selector reason="+l.event())
 	case Rejected:
-		f.After = l.quoted(l.node(l.were(" rejected").Say(" by the kubelet"), " of "))
+		f.After = l.quoted(l.kubelet(l.were(" rejected")))
 		f.Unblocks = words("when a node admits ").Say(l.one("it", "them"))
 	default:
 		f.After = l.sayEvicted(&f)
@@ -201,15 +201,27 @@ func (l *disruptions) one(one, many string) string {
 	return prose.Plural(int64(len(l.pods)), one, many)
 }
 
-// node adds where the pods were.
-func (l *disruptions) node(w decision.Words, where string) decision.Words {
+// from adds where the pods were.
+func (l *disruptions) from(w decision.Words) decision.Words {
 	switch name := l.pods[0].Node; {
 	case l.nodes() > 1:
-		return w.Say(where + "their nodes")
+		return w.Say(" from their nodes")
 	case name == "":
-		return w.Say(where).Say(l.one("its node", "their node"))
+		return w.Say(l.one(" from its node", " from their node"))
 	default:
-		return w.Say(where + "node ").Name(name)
+		return w.Say(" from node ").Name(name)
+	}
+}
+
+// kubelet adds whose doing it was.
+func (l *disruptions) kubelet(w decision.Words) decision.Words {
+	switch name := l.pods[0].Node; {
+	case l.nodes() > 1:
+		return w.Say(" by their kubelets")
+	case name == "":
+		return w.Say(l.one(" by its kubelet", " by their kubelet"))
+	default:
+		return w.Say(" by the kubelet of node ").Name(name)
 	}
 }
 
@@ -233,7 +245,7 @@ func bracketed(w decision.Words, said string) decision.Words {
 
 func (l *disruptions) sayPreempted() decision.Words {
 	if l.pods[0].Reason != "" { // The scheduler gives none.
-		return l.quoted(l.node(l.were(" preempted").Say(" by the kubelet"), " of "))
+		return l.quoted(l.kubelet(l.were(" preempted")))
 	}
 	return l.were(" preempted").Say(" to make room for pods of higher priority")
 }
@@ -249,7 +261,7 @@ func (l *disruptions) event() string {
 func (l *disruptions) sayEvicted(f *decision.Finding) decision.Words {
 	p := l.newest()
 	f.Unblocks = words("when ").Say(l.one("its replacement becomes", "their replacements become")).Say(" available")
-	evicted := l.node(l.were(" evicted"), " from ")
+	evicted := l.from(l.were(" evicted"))
 	switch l.why {
 	case byRequest:
 		f.Show = "kubectl get nodes"
