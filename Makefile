@@ -149,7 +149,7 @@ bench-floods: $(BIN)/sandbox build ## What readers without manners cost a rollou
 	LOOPSCOPE_BENCH_FLOODS=$${LOOPSCOPE_BENCH_FLOODS:-10} $(SUITE) -timeout 1h -v -run 'TestFloods$$' ./cmd/sandbox/bench
 
 .PHONY: conformance
-conformance: $(BIN)/sandbox ## Kubernetes' own tests of the three loops, with ours and with upstream's (about 5 minutes)
+conformance: $(BIN)/sandbox build ## Kubernetes' own tests of the three loops, with ours and, beside a process that watches, with upstream's (about 5 minutes)
 	LOOPSCOPE_CONFORMANCE_RUNS=$${LOOPSCOPE_CONFORMANCE_RUNS:-1} $(SUITE) -timeout 2h -v ./cmd/sandbox/conformance
 
 .PHONY: parity

@@ -33,7 +33,7 @@ func (p programs) round(t *testing.T, s settings) round {
 		for i, who := range s.sides {
 			t.Run(string(who), func(t *testing.T) {
 				t.Parallel()
-				results[i] = p.run(t, testplane.Start(t, testplane.Options{Loops: who.loops()}), s.selection)
+				results[i] = p.beside(t, who, s.selection)
 			})
 		}
 	})
@@ -45,4 +45,18 @@ func (p programs) round(t *testing.T, s settings) round {
 		r[who] = results[i]
 	}
 	return r
+}
+
+// beside runs the suite on a plane of a side. During the whole of it, a process watches upstream's loops: it has to
+// agree with them, and only to read.
+func (p programs) beside(t *testing.T, who side, sel selection) verdicts {
+	t.Helper()
+	if who != upstream || sel != whole {
+		return p.run(t, testplane.Start(t, testplane.Options{Loops: who.loops()}), sel)
+	}
+	plane := testplane.Start(t, testplane.Options{Loops: who.loops(), Audit: true, Policy: testplane.LoopscopePolicy})
+	w := testplane.Watch(t, plane)
+	result := p.run(t, plane, sel)
+	w.Finish(t)
+	return result
 }

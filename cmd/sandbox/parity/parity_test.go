@@ -80,12 +80,7 @@ func shadow(t *testing.T, upstream opened) (compared func()) {
 		return func() {}
 	}
 	w := testplane.Watch(t, upstream.sandbox)
-	return func() {
-		c := w.Settled(t)
-		t.Logf("the shadow took %s\n%s", w.Usage(t), c)
-		c.Check(t)
-		w.OnlyRead(t)
-	}
+	return func() { t.Helper(); w.Finish(t) }
 }
 
 func shadowed() bool { return os.Getenv("LOOPSCOPE_PARITY_SHADOW") == "yes" }

@@ -139,6 +139,16 @@ func (w *Watcher) Settled(t testing.TB) *Comparison {
 	return last
 }
 
+// Finish waits until all that was seen has been compared, says what that took and came to, and ends it. It fails
+// the test unless it agrees with the loops beside it and has only read.
+func (w *Watcher) Finish(t testing.TB) {
+	t.Helper()
+	c := w.Settled(t)
+	t.Logf("the shadow took %s\n%s", w.Usage(t), c)
+	c.Check(t)
+	w.OnlyRead(t)
+}
+
 func (w *Watcher) read(path string, into any) error {
 	reply, err := http.Get(w.Dashboard + path)
 	if err != nil {
