@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -13,6 +12,8 @@ import (
 	"k8s.io/component-base/version/verflag"
 	controllermanager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
 	"sigs.k8s.io/yaml"
+
+	"github.com/loopscope/loopscope/cmd/sandbox/testplane"
 )
 
 // theirFlags are those of the real kube-controller-manager, by name.
@@ -62,7 +63,7 @@ func TestDefaultsOfTheControllerManager(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.Command(loopscopeBinary(t), "manager", "--write-config-to=-").Output()
+	out, err := exec.Command(testplane.Loopscope(t), "manager", "--write-config-to=-").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,20 +98,4 @@ func fieldOf(flag string) string {
 		words[i+1] = strings.ToUpper(words[i+1][:1]) + words[i+1][1:]
 	}
 	return strings.Join(words, "")
-}
-
-// loopscopeBinary is what LOOPSCOPE names, or one built from this source.
-func loopscopeBinary(t *testing.T) string {
-	t.Helper()
-	if path := os.Getenv("LOOPSCOPE"); path != "" {
-		return path
-	}
-	path := filepath.Join(t.TempDir(), "loopscope")
-	build := exec.Command("go", "build", "-o", path, "./cmd/loopscope")
-	build.Dir = filepath.Join("..", "..")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build loopscope: %v: %s", err, out)
-	}
-	return path
 }

@@ -47,9 +47,9 @@ func startLoops(t *testing.T, plane *testplane.Plane, who side, s settings) *loo
 	switch who {
 	case ours, crowd, unread:
 		l.history = filepath.Join(t.TempDir(), "history.db")
-		l.cmd = ourCommand(loopscopeBinary(t), plane, s, "--history="+l.history)
+		l.cmd = ourCommand(testplane.Loopscope(t), plane, s, "--history="+l.history)
 	case bare:
-		l.cmd = ourCommand(loopscopeBinary(t), plane, s, "--untraced", "--history=off")
+		l.cmd = ourCommand(testplane.Loopscope(t), plane, s, "--untraced", "--history=off")
 	default:
 		l.cmd = upstreamCommand(plane, s)
 	}
@@ -167,20 +167,4 @@ func (l *loops) used(t *testing.T) testplane.Usage {
 	default:
 	}
 	return testplane.UsageOf(t, l.cmd.Process.Pid)
-}
-
-// loopscopeBinary is what LOOPSCOPE names, or one built from this source.
-func loopscopeBinary(t *testing.T) string {
-	t.Helper()
-	if path := os.Getenv("LOOPSCOPE"); path != "" {
-		return path
-	}
-	path := filepath.Join(t.TempDir(), "loopscope")
-	build := exec.Command("go", "build", "-o", path, "./cmd/loopscope")
-	build.Dir = filepath.Join("..", "..", "..")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build loopscope: %v: %s", err, out)
-	}
-	return path
 }

@@ -3,6 +3,8 @@ package chaos_test
 import (
 	"testing"
 	"time"
+
+	"github.com/loopscope/loopscope/cmd/sandbox/testplane"
 )
 
 // TestFaults runs the loops inside this process, where every request of theirs
@@ -38,12 +40,12 @@ func TestFaults(t *testing.T) {
 func TestKills(t *testing.T) {
 	t.Parallel()
 	var running *manager
-	faults, size := chosen(t, kills(loopscopeBinary(t), &running), 1)
+	faults, size := chosen(t, kills(testplane.Loopscope(t), &running), 1)
 	if len(faults) == 0 {
 		return
 	}
 	g := newGround(t)
-	running = startManager(t, loopscopeBinary(t), g.plane.LoopscopeKubeconfig)
+	running = startManager(t, testplane.Loopscope(t), g.plane.LoopscopeKubeconfig)
 	t.Cleanup(func() {
 		running.kill()
 		if t.Failed() {

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -130,19 +129,4 @@ func (m *manager) said() string {
 func (m *manager) kill() {
 	_ = m.cmd.Process.Kill() // an error means that it has ended already
 	<-m.exited
-}
-
-// loopscopeBinary is what LOOPSCOPE names, or one built from this source.
-func loopscopeBinary(t *testing.T) string {
-	t.Helper()
-	if path := os.Getenv("LOOPSCOPE"); path != "" {
-		return path
-	}
-	path := filepath.Join(t.TempDir(), "loopscope")
-	build := exec.Command("go", "build", "-o", path, "github.com/loopscope/loopscope/cmd/loopscope")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build loopscope: %v: %s", err, out)
-	}
-	return path
 }

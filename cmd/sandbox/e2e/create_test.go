@@ -355,7 +355,7 @@ func (l *createLab) run(t *testing.T, c createCase, program, namespace, dir stri
 
 func (l *createLab) start(t *testing.T, program, in string, args []string) ending {
 	t.Helper()
-	binary := loopscopeBinary(t)
+	binary := testplane.Loopscope(t)
 	if program == "kubectl" {
 		binary, args = l.plane.Binary, append([]string{"kubectl"}, args...)
 	}

@@ -81,7 +81,7 @@ func (in *installed) start(t *testing.T) {
 		}
 	}
 	args = append(args, "--console-auth=none")
-	in.program = startConsole(t, exec.Command(loopscopeBinary(t), args...), "KUBECONFIG="+kubeconfig)
+	in.program = startConsole(t, exec.Command(testplane.Loopscope(t), args...), "KUBECONFIG="+kubeconfig)
 	for _, probe := range []*corev1.Probe{c.StartupProbe, c.LivenessProbe, c.ReadinessProbe} {
 		testplane.Until(t, time.Minute, "probe of "+probe.HTTPGet.Path, func() error {
 			if status, body := (somebody{name: "the kubelet"}).ask(t, http.MethodGet, in.base+probe.HTTPGet.Path); status != http.StatusOK {

@@ -22,8 +22,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -125,22 +123,4 @@ var ownPlane = shared(func(s *suite) *demo {
 	d := &demo{Plane: testplane.Start(s, testplane.Options{Loops: "own", Demo: true, Audit: true})}
 	d.firstReady = firstReady(s, d.Plane, began)
 	return d
-})
-
-// loopscopeBinary is `loopscope`: what LOOPSCOPE names, or one built from this source.
-var loopscopeBinary = shared(func(s *suite) string {
-	if path := os.Getenv("LOOPSCOPE"); path != "" {
-		if _, err := os.Stat(path); err != nil {
-			s.Fatalf("LOOPSCOPE: %v", err)
-		}
-		return path
-	}
-	path := filepath.Join(s.TempDir(), "loopscope")
-	build := exec.Command("go", "build", "-o", path, "./cmd/loopscope")
-	build.Dir = filepath.Join("..", "..", "..")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		s.Fatalf("build loopscope: %v: %s", err, out)
-	}
-	return path
 })

@@ -31,7 +31,7 @@ type manager struct {
 // serves its console.
 func startManager(t testplaneT, kubeconfig string, flags ...string) *manager {
 	t.Helper()
-	return startConsole(t, exec.Command(loopscopeBinary(t), append([]string{"manager", "--listen=127.0.0.1:0", "--console-auth=none"}, flags...)...), "KUBECONFIG="+kubeconfig)
+	return startConsole(t, exec.Command(testplane.Loopscope(t), append([]string{"manager", "--listen=127.0.0.1:0", "--console-auth=none"}, flags...)...), "KUBECONFIG="+kubeconfig)
 }
 
 // startConsole runs a command that serves a console until the test ends, and returns when it does.
@@ -118,7 +118,7 @@ func loopscope(ctx context.Context, t testing.TB, kubeconfig string, args ...str
 	t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, loopscopeBinary(t), args...)
+	cmd := exec.CommandContext(ctx, testplane.Loopscope(t), args...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig)
 	var stdout, stderr strings.Builder
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr

@@ -24,7 +24,7 @@ const (
 // TestManagerCosts prints how soon a manager works, how large it is, and what one costs that stands
 // by and follows the leader while many Deployments roll out.
 func TestManagerCosts(t *testing.T) {
-	file, err := os.Stat(loopscopeBinary(t))
+	file, err := os.Stat(testplane.Loopscope(t))
 	if err != nil {
 		t.Fatal(err)
 	}

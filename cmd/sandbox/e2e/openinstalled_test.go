@@ -51,7 +51,7 @@ func TestInstalledConsole(t *testing.T) {
 	}
 	state := t.TempDir()
 	environment := []string{"KUBECONFIG=" + as(s.viewer), "XDG_STATE_HOME=" + state}
-	here := startConsole(t, exec.Command(loopscopeBinary(t), "open", "--no-browser", "--listen=127.0.0.1:0", "--console-namespace="+consoleNamespace), environment...)
+	here := startConsole(t, exec.Command(testplane.Loopscope(t), "open", "--no-browser", "--listen=127.0.0.1:0", "--console-namespace="+consoleNamespace), environment...)
 	base, token, found := strings.Cut(here.Dashboard, "/?token=")
 	if said := here.said(); !found || !strings.Contains(said, "The console of namespace loopscope, as you may see it") {
 		t.Fatalf("it says\n%s", said)
@@ -68,13 +68,13 @@ func TestInstalledConsole(t *testing.T) {
 	open(t, ctx, page)
 	limited, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	top := exec.CommandContext(limited, loopscopeBinary(t), "top", "-n", namespace)
+	top := exec.CommandContext(limited, testplane.Loopscope(t), "top", "-n", namespace)
 	top.Env = append(top.Environ(), environment...)
 	if out, err := top.CombinedOutput(); err != nil || !strings.Contains(string(out), "web") {
 		t.Errorf("top: %v\n%s", err, out)
 	}
 
-	other := startConsole(t, exec.Command(loopscopeBinary(t), "open", "--no-browser", "--listen=127.0.0.1:0", "-n", s.viewerNamespace), "KUBECONFIG="+as(s.outsider), "XDG_STATE_HOME="+t.TempDir())
+	other := startConsole(t, exec.Command(testplane.Loopscope(t), "open", "--no-browser", "--listen=127.0.0.1:0", "-n", s.viewerNamespace), "KUBECONFIG="+as(s.outsider), "XDG_STATE_HOME="+t.TempDir())
 	if said := other.said(); !strings.Contains(said, "The console that is installed in namespace loopscope cannot be opened: you may not forward ports to it") {
 		t.Errorf("somebody without that right is told\n%s", said)
 	}

@@ -138,7 +138,7 @@ func statusOf(url string, want int) error {
 func pluginIn(t *testing.T, dir string) string {
 	t.Helper()
 	plugin := filepath.Join(dir, "kubectl-loopscope")
-	if err := os.Symlink(loopscopeBinary(t), plugin); err != nil {
+	if err := os.Symlink(testplane.Loopscope(t), plugin); err != nil {
 		t.Fatal(err)
 	}
 	return plugin

@@ -361,7 +361,7 @@ func TestSecurePortAsUpstream(t *testing.T) {
 			CertificateAuthority: s.plane.Config(t).CAFile}, &clientcmdapi.AuthInfo{Token: s.outsider.token})},
 	} {
 		_, free, _ := strings.Cut(freeAddress(t), ":")
-		cmd := exec.Command(loopscopeBinary(t), append([]string{"manager", "--listen=127.0.0.1:0", "--console-auth=none", "--history=off", "--leader-elect=false", "--bind-address=127.0.0.1", "--secure-port=" + free}, flags...)...)
+		cmd := exec.Command(testplane.Loopscope(t), append([]string{"manager", "--listen=127.0.0.1:0", "--console-auth=none", "--history=off", "--leader-elect=false", "--bind-address=127.0.0.1", "--secure-port=" + free}, flags...)...)
 		cmd.Env = append(os.Environ(), "KUBECONFIG="+s.plane.LoopscopeKubeconfig)
 		if said, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(said), want) {
 			t.Errorf("%v: %v, no %q in\n%s", flags, err, want, said)

@@ -26,7 +26,7 @@ func TestSignIn(t *testing.T) {
 	namespace := newNamespace(t, client, "signin")
 	plane.Kubectl(t, "-n", namespace, "create", "deployment", "web", "--image=shop:v1")
 	start := func(flags ...string) *manager {
-		cmd := exec.Command(loopscopeBinary(t), append([]string{"manager", "--watch", "--history=off"}, flags...)...)
+		cmd := exec.Command(testplane.Loopscope(t), append([]string{"manager", "--watch", "--history=off"}, flags...)...)
 		return startConsole(t, cmd, "KUBECONFIG="+plane.LoopscopeKubeconfig, "XDG_STATE_HOME="+t.TempDir())
 	}
 	m := start("--listen=127.0.0.1:0")

@@ -104,7 +104,7 @@ func open(t *testing.T, hook *webhook) *ground {
 	if err != nil {
 		t.Fatalf("open the plane: %v", err)
 	}
-	return &ground{plane, scripts, loopscopeBinary(t), hook}
+	return &ground{plane, scripts, testplane.Loopscope(t), hook}
 }
 
 func onPlane(some []situation, plane string) []situation {

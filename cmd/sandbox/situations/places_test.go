@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -214,20 +213,4 @@ func (g *ground) run(t *testing.T, args ...string) (string, error) {
 		return "", fmt.Errorf("loopscope %v: %w: %s", args, err, failure.String())
 	}
 	return string(out), nil
-}
-
-// loopscopeBinary is `loopscope`: what LOOPSCOPE names, or one built from this source.
-func loopscopeBinary(t *testing.T) string {
-	t.Helper()
-	if path := os.Getenv("LOOPSCOPE"); path != "" {
-		return path
-	}
-	path := filepath.Join(t.TempDir(), "loopscope")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", path, "./cmd/loopscope")
-	build.Dir = filepath.Join("..", "..", "..")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build loopscope: %v: %s", err, out)
-	}
-	return path
 }

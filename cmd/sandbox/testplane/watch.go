@@ -38,13 +38,10 @@ type Watcher struct {
 	stopping sync.Once
 }
 
-// Watch starts the program that LOOPSCOPE names beside a plane, until the test ends.
+// Watch starts a watcher beside a plane, until the test ends.
 func Watch(t testing.TB, p *Plane) *Watcher {
 	t.Helper()
-	binary := os.Getenv("LOOPSCOPE")
-	if binary == "" {
-		t.Fatal("LOOPSCOPE names no loopscope binary: make build")
-	}
+	binary := Loopscope(t)
 	w := &Watcher{plane: p, exited: make(chan struct{}), cmd: exec.Command(binary, "manager", "--watch", "--listen=127.0.0.1:0", "--console-auth=none", "--history="+filepath.Join(t.TempDir(), "history.db"))}
 	w.cmd.Env = p.environment(p.LoopscopeKubeconfig)
 	output, err := w.cmd.StdoutPipe()
