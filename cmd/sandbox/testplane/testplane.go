@@ -91,6 +91,8 @@ func Start(t testing.TB, o Options) *Plane {
 		}
 		record(t, p.Dashboard, p.exited)
 		p.Stop()
+		used := p.cmd.ProcessState
+		t.Logf("the control plane took %s of the processors", (used.UserTime() + used.SystemTime()).Round(100*time.Millisecond))
 	})
 	select {
 	case <-ready:
