@@ -24,7 +24,7 @@ var shadowWords = map[telemetry.ShadowVerdict]views.Mark{
 	telemetry.ShadowOverdue:     {Tone: views.Waiting, Word: "not written"},
 	telemetry.ShadowOther:       {Tone: views.Idle, Word: "another writer"},
 	telemetry.ShadowUnsigned:    {Tone: views.Idle, Word: "unsigned"},
-	telemetry.ShadowDeparture:   {Tone: views.Idle, Word: "departure"},
+	telemetry.ShadowDeparture:   {Tone: views.Idle, Word: "different on purpose"},
 	telemetry.ShadowBehind:      {Tone: views.OK, Word: "agree on an earlier version"},
 	telemetry.ShadowAgrees:      {Tone: views.OK, Word: "agree"},
 }
@@ -72,7 +72,7 @@ func (s *Pages) notCompared() views.Shadow {
 func (s *Pages) compared(st telemetry.ShadowState) views.Shadow {
 	all := tallyOf(st.Questions)
 	v := views.Shadow{Compares: true, Headline: shadowHeadline(st.Count(telemetry.ShadowUnexplained), st.Count(telemetry.ShadowOverdue), all.compared),
-		Then: views.Say(agreeText(&all) + " " + prose.Count(st.Silent, "sync") + " decided nothing that another controller could be seen to do.")}
+		Then: views.Say(agreeText(&all) + prose.Count(st.Silent, "sync") + " decided nothing that another controller could be seen to do.")}
 	if o := s.Outage(); o.On {
 		v.AsOf = o.OfThen("As of", o.Began)
 	}
@@ -148,16 +148,22 @@ func shadowHeadline(open, overdue, total uint64) string {
 	}
 }
 
-// agreeText is how many agree, and how many of those with a rule that is not followed here.
+// agreeText is how many agree, where the headline does not say that all do, and how many of those with a
+// rule that is not followed here.
 func agreeText(all *shadowTally) string {
 	if all.compared == 0 {
-		return "No write of another controller that can be compared was seen so far."
+		return "No write of another controller that can be compared was seen so far. "
 	}
-	text := prose.Thousands(all.agree) + " of " + prose.Thousands(all.compared) + prose.Plural(all.agree, " agrees", " agree") + " (" + percent(all.agree, all.compared) + ")"
-	if n := all.counts[telemetry.ShadowDeparture]; n > 0 {
-		text += ", " + prose.Thousands(n) + " of them with a rule of Kubernetes from which the loops here depart on purpose"
+	departures := all.counts[telemetry.ShadowDeparture]
+	byRule := prose.Thousands(departures) + " of them " + prose.Plural(departures, "agrees", "agree") + " with a rule of Kubernetes from which the loops here depart on purpose. "
+	text := prose.Thousands(all.agree) + " of " + prose.Thousands(all.compared) + prose.Plural(all.agree, " agrees", " agree") + " (" + percent(all.agree, all.compared) + "). "
+	if all.agree == all.compared {
+		text = ""
 	}
-	return text + "."
+	if departures > 0 {
+		text += byRule
+	}
+	return text
 }
 
 // percent never rounds up to all.

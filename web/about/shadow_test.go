@@ -36,3 +36,21 @@ func TestShadowEvents(t *testing.T) {
 		}
 	}
 }
+
+// How many agree is not said again where the headline says that all do.
+func TestAgreeText(t *testing.T) {
+	agrees, departs, differs, overdue := telemetry.ShadowAgrees, telemetry.ShadowDeparture, telemetry.ShadowUnexplained, telemetry.ShadowOverdue
+	for want, counts := range map[string]map[telemetry.ShadowVerdict]uint64{
+		"No write of another controller that can be compared was seen so far. ": {},
+		"": {agrees: 129},
+		"1 of them agrees with a rule of Kubernetes from which the loops here depart on purpose. ": {agrees: 128, departs: 1},
+		"1,000 of 1,002 agree (99.8%). ": {agrees: 1000, differs: 2},
+		"3 of 4 agree (75.0%). 2 of them agree with a rule of Kubernetes from which the loops here depart on purpose. ": {agrees: 1, departs: 2, differs: 1},
+		"3 of 4 agree (75.0%). ": {agrees: 3, overdue: 1},
+	} {
+		tally := tallyOf([]telemetry.ShadowQuestion{{Counts: counts}})
+		if got := agreeText(&tally); got != want {
+			t.Errorf("%v: %q, want %q", counts, got, want)
+		}
+	}
+}

@@ -27,7 +27,7 @@ func TestShareIsHeld(t *testing.T) {
 		{"all agree", `"compared":1000,"agree":1000`, ""},
 		{"as few as may be", `"compared":1000,"agree":995,"of":[{"word":"5 unexplained"}]`, ""},
 		{"too few agree", `"compared":1000,"agree":994,"of":[{"word":"6 not written"}]`, "994 of 1000 agree"},
-		{"too many are unexplained", `"compared":200000,"agree":199000,"of":[{"word":"1,001 unexplained"},{"word":"7 departure"}]`, "1001 of 200000 are unexplained"},
+		{"too many are unexplained", `"compared":200000,"agree":199000,"of":[{"word":"1,001 unexplained"},{"word":"7 different on purpose"}]`, "1001 of 200000 are unexplained"},
 		{"few are compared", `"compared":199,"agree":100,"of":[{"word":"99 not written"}]`, ""},
 		{"one is always allowed", `"compared":10,"agree":9,"of":[{"word":"1 unexplained"}]`, ""},
 		{"two of few", `"compared":10,"agree":8,"of":[{"word":"2 unexplained"}]`, "2 of 10 are unexplained"},
