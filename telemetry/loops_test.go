@@ -40,6 +40,7 @@ type sizedSet struct {
 	RV         string `json:"rv"`
 	Size, Want int64
 	Ready      int64
+	Ends       bool // nothing of it counts as ready any more
 }
 
 func (s *sized) Begin() decision.Core { return sizedCore{s} }
@@ -91,17 +92,23 @@ func (s *sized) Rewound(kind, name string, was decision.Snapshot, fields []decis
 		return &earlier
 	}
 	i := s.at(kind, name)
-	if i < 0 {
+	switch {
+	case i < 0 && old == nil:
 		return nil
-	}
-	if old != nil {
+	case i < 0: // It has gone since.
+		i = len(earlier.ReplicaSets)
+		earlier.ReplicaSets = append(earlier.ReplicaSets, old.ReplicaSets[old.at(kind, name)])
+	case old != nil:
 		earlier.ReplicaSets[i] = old.ReplicaSets[old.at(kind, name)]
 	}
 	for _, f := range fields {
 		n, _ := strconv.ParseInt(f.From, 10, 64)
-		if f.Field == "spec.replicas" {
+		switch f.Field {
+		case fieldDeletion:
+			earlier.ReplicaSets[i].Ends = f.From != ""
+		case "spec.replicas":
 			earlier.ReplicaSets[i].Size = n
-		} else {
+		default:
 			earlier.ReplicaSets[i].Ready = n
 		}
 	}
@@ -151,7 +158,9 @@ func (c sizedCore) Settle(rounds []decision.Round) *decision.Report {
 		}
 	}
 	for _, x := range c.ReplicaSets {
-		ready += x.Ready
+		if !x.Ends {
+			ready += x.Ready
+		}
 	}
 	if ready != c.Status {
 		changes = append(changes, decision.Change{Field: "status.readyReplicas", From: fmt.Sprint(c.Status), To: fmt.Sprint(ready)})

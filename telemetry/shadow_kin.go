@@ -43,9 +43,9 @@ func (s *Shadow) statesOf(o Object) (list []state) {
 		if st.kind == r.own {
 			continue
 		}
-		for _, e := range slices.Backward(st.events) {
+		for at, e := range slices.Backward(st.events) {
 			list = append(list, state{e.cause.written(), now.(decision.Snapshot)})
-			now = r.undo(now, st.kind, &e)
+			now = r.undo(now, &st, at)
 		}
 	}
 	return append(list, state{"", now.(decision.Snapshot)})

@@ -153,6 +153,28 @@ func TestShadowGoesBack(t *testing.T) {
 	}
 }
 
+// TestShadowGoesBackToAnEnd: what changed and went between two syncs was there in each of its versions until then.
+func TestShadowGoesBackToAnEnd(t *testing.T) {
+	for name, c := range map[string]struct {
+		from, to int // ready, by the status that was written
+		agrees   uint64
+	}{
+		"as it was seen": {0, 1, 1}, "as it became": {1, 2, 1}, "as it ended": {2, 0, 1}, "as it never was": {1, 3, 0},
+	} {
+		w := newWatching(t)
+		ready := func(from, to int) decision.Change {
+			return decision.Change{Field: "status.readyReplicas", From: fmt.Sprint(from), To: fmt.Sprint(to)}
+		}
+		w.on(sized{RV: "4", Status: int64(c.from), ReplicaSets: []sizedSet{{Name: "web-1", RV: "6", Ready: 1}}})
+		w.on(sized{RV: "10", Status: int64(c.to)}, modified("ReplicaSet web-1", "6", "8", ControllerManager, ready(1, 2)), modified("ReplicaSet web-1", "8", "9", "", decision.Change{Field: fieldDeletion}),
+			modified("Deployment web", "4", "10", ControllerManager, ready(c.from, c.to)), Cause{Kind: CauseDeleted, Object: "ReplicaSet web-1", OldRV: "11"})
+		st := w.settled()
+		if agree, open := st.Count(ShadowAgrees)+st.Count(ShadowBehind), st.Count(ShadowUnexplained); agree != c.agrees || open != 1-c.agrees {
+			t.Errorf("%s: %d agree, and %d are unexplained: %+v", name, agree, open, st)
+		}
+	}
+}
+
 // TestShadowKnowsWhatWasKnown: who has written a status on a version of its object decides on no older one
 // afterwards.
 func TestShadowKnowsWhatWasKnown(t *testing.T) {

@@ -129,15 +129,16 @@ func (r *rewinder) without(now decision.Versioned, st *stream, w *Cause) decisio
 	if first < 0 {
 		return now
 	}
-	for _, e := range slices.Backward(st.events[first:]) {
-		now = r.undo(now, st.kind, &e)
+	for at := len(st.events) - 1; at >= first; at-- {
+		now = r.undo(now, st, at)
 	}
 	st.events = st.events[:first]
 	return now
 }
 
-// undo takes one change back. What cannot be taken back stays.
-func (r *rewinder) undo(now decision.Versioned, kind string, e *streamed) decision.Versioned {
+// undo takes one change of a stream back. What cannot be taken back stays.
+func (r *rewinder) undo(now decision.Versioned, st *stream, at int) decision.Versioned {
+	e, kind := &st.events[at], st.kind
 	if e.other {
 		return now
 	}
@@ -152,13 +153,31 @@ func (r *rewinder) undo(now decision.Versioned, kind string, e *streamed) decisi
 		}
 	default:
 		if was := r.seen(func(s decision.Versioned) bool { return s.VersionOf(kind, e.name) != "" }); was != nil {
-			earlier = now.Rewound(kind, e.name, was, nil)
+			earlier = now.Rewound(kind, e.name, was, st.redone(at, was.(decision.Versioned).VersionOf(kind, e.name)))
 		}
 	}
 	if v, ok := earlier.(decision.Versioned); ok {
 		return v
 	}
 	return now
+}
+
+// redone are the changes of an object between the version that was seen of it last and its end, the other way
+// round: taken back, they bring it to what it was at the end.
+func (st *stream) redone(end int, seen string) (list []decision.Change) {
+	for _, e := range st.events[:end] {
+		if e.name != st.events[end].name || !after(e.cause.written(), seen) {
+			continue
+		}
+		for _, f := range e.cause.Fields {
+			f.From, f.To = f.To, f.From
+			if f.Field == fieldDeletion {
+				f.From = "set" // No cause has its values.
+			}
+			list = append(list, f)
+		}
+	}
+	return list
 }
 
 // seen is the newest state of the past that is such a one; nil for none.
@@ -214,7 +233,7 @@ func (r *rewinder) knownBy(c *Cause) string {
 // before is a version without one change more.
 func (r *rewinder) before(v version, st *stream, at int) version {
 	e := &st.events[at]
-	v.snapshot = r.undo(v.snapshot.(decision.Versioned), st.kind, e).(decision.Snapshot)
+	v.snapshot = r.undo(v.snapshot.(decision.Versioned), st, at).(decision.Snapshot)
 	v.behind, v.before = v.behind || e.old, earlier(v.before, e.cause.At)
 	if st.kind != r.own {
 		v.first = e.cause.written()

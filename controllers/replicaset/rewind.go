@@ -103,7 +103,7 @@ func (p *Pod) undo(fields []decision.Change, owner string) {
 		case "spec.nodeName":
 			p.Node = f.From
 		case "metadata.deletionTimestamp":
-			p.Terminating = false
+			p.Terminating = f.From != ""
 		case "metadata.ownerReferences":
 			if f.From != f.To { // Anything else of its owners may have changed.
 				p.Mine = f.From == owner

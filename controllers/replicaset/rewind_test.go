@@ -31,8 +31,11 @@ func TestRewound(t *testing.T) {
 			t.Errorf("owner %q before %q: %+v", owner.from, owner.to, s.Pods)
 		}
 	}
-	if s := rewound(now.Rewound("Pod", "a", before, nil)); len(s.Pods) != 2 || s.Pods[0].Name != "a" {
+	if s := rewound(now.Rewound("Pod", "a", before, nil)); len(s.Pods) != 2 || s.Pods[0].Name != "a" || s.Pods[0].Terminating {
 		t.Errorf("a deletion: %+v", s.Pods)
+	}
+	if s := rewound(now.Rewound("Pod", "a", before, []decision.Change{{Field: "metadata.deletionTimestamp", From: "set"}})); len(s.Pods) != 2 || !s.Pods[0].Terminating {
+		t.Errorf("a deletion that was asked for: %+v", s.Pods)
 	}
 	if s := rewound(now.Without("Pod", "b")); len(s.Pods) != 0 {
 		t.Errorf("a creation: %+v", s.Pods)

@@ -96,7 +96,8 @@ type Versioned interface {
 	VersionOf(kind, name string) string
 	// Rewound is a copy in which an object is as was has it, and its fields as they were before
 	// these changes. Where was is nil only the fields change, as far as it has them. It is nil
-	// where the object is in neither of the two, or that cannot be done.
+	// where the object is in neither of the two, or that cannot be done. A deletion was asked for
+	// before where metadata.deletionTimestamp has any value then.
 	Rewound(kind, name string, was Snapshot, fields []Change) Snapshot
 	// AsOf is a copy as of another moment, with what was has of all that has no changes of its own
 	// here; was may be nil.

@@ -47,8 +47,8 @@ func (p programs) round(t *testing.T, s settings) round {
 	return r
 }
 
-// beside runs the suite on a plane of a side. During the whole of it, a process watches upstream's loops: how it
-// compares is printed, and it has to read only.
+// beside runs the suite on a plane of a side. During the whole of it, a process watches upstream's loops: it has to
+// agree with them, and to read only.
 func (p programs) beside(t *testing.T, who side, sel selection) verdicts {
 	t.Helper()
 	if who != upstream || sel != whole {
@@ -57,7 +57,6 @@ func (p programs) beside(t *testing.T, who side, sel selection) verdicts {
 	plane := testplane.Start(t, testplane.Options{Loops: who.loops(), Audit: true, Policy: testplane.LoopscopePolicy})
 	w := testplane.Watch(t, plane)
 	result := p.run(t, plane, sel)
-	t.Logf("the shadow\n%s", w.Settled(t))
-	w.OnlyRead(t)
+	w.Finish(t)
 	return result
 }
