@@ -43,17 +43,8 @@ $(BIN)/sandbox:
 	@$(SANDBOX_BUILD) -o $@ ./cmd/sandbox
 
 .PHONY: e2e
-e2e: e2e-timed e2e-rest ## End-to-end tests against a real control plane, with a sample of every long suite (about 6 minutes)
-
-TIMED := ^(TestFirstPodReadyWithin20s|TestSyncReachesThePage|TestManagerCosts)$$
-
-.PHONY: e2e-timed
-e2e-timed: $(BIN)/sandbox build # with nothing else on the machine
-	$(SUITE) -v -timeout 5m -run '$(TIMED)' ./cmd/sandbox/e2e
-
-.PHONY: e2e-rest
-e2e-rest: $(BIN)/sandbox build # mostly waits, so two packages at a time
-	$(SUITE) -v -p 2 -timeout 25m -skip '$(TIMED)' ./cmd/sandbox/...
+e2e: $(BIN)/sandbox build ## End-to-end tests against a real control plane, with a sample of every long suite (about 6 minutes)
+	$(SUITE) -v -p 2 -timeout 25m ./cmd/sandbox/...
 
 .PHONY: safety
 safety: $(BIN)/sandbox build ## 500 random rollouts under the eye of the watcher (about 15 minutes)

@@ -57,7 +57,7 @@ func TestAuthors(t *testing.T) {
 	t.Parallel()
 	a := newAuthors(t)
 	const kinds = 8
-	n := int(testplane.Number(t, "LOOPSCOPE_E2E_AUTHORS", 24))
+	n := int(testplane.Number(t, "LOOPSCOPE_E2E_AUTHORS", 16))
 	seed := testplane.Number(t, "LOOPSCOPE_E2E_SEED", rand.Uint64N(1_000_000))
 	t.Logf("seed %d", seed)
 	create(t, a.client, a.namespace, oneByOne("web", 2, 0))

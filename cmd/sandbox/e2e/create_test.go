@@ -237,7 +237,7 @@ func TestCreateIsKubectls(t *testing.T) {
 	}
 	seed := testplane.Number(t, "LOOPSCOPE_E2E_SEED", rand.Uint64N(1_000_000))
 	played := rand.New(rand.NewPCG(seed, 0)).Perm(len(cases))
-	played = played[:min(testplane.Number(t, "LOOPSCOPE_E2E_CREATES", 30), uint64(len(cases)))]
+	played = played[:min(testplane.Number(t, "LOOPSCOPE_E2E_CREATES", 15), uint64(len(cases)))]
 	t.Logf("%d of %d cases, seed %d", len(played), len(cases), seed)
 	t.Run("cases", func(t *testing.T) {
 		for _, i := range played {

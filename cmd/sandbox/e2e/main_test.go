@@ -4,16 +4,16 @@
 // says. Only the deliberately wrong loop runs inside the test.
 //
 // Environment: LOOPSCOPE_SANDBOX and LOOPSCOPE name binaries that are built
-// already, LOOPSCOPE_E2E_ROLLOUTS is the number of random rollouts (default 12),
+// already, LOOPSCOPE_E2E_ROLLOUTS is the number of random rollouts (default 6),
 // LOOPSCOPE_E2E_AT_ONCE how many of them run at once (default 6) and
 // LOOPSCOPE_E2E_SEED the seed of the first. LOOPSCOPE_E2E_PLANS is the number of
-// random rollouts that are compared with their plans (default 3),
-// LOOPSCOPE_E2E_SHADOW that of those beside upstream's loops (default 3), and
+// random rollouts that are compared with their plans (default 2),
+// LOOPSCOPE_E2E_SHADOW that of those beside upstream's loops (default 2), and
 // LOOPSCOPE_E2E_AUTHORS the number of changes whose authors are compared with the
-// audit log (default 24). LOOPSCOPE_E2E_MIGRATED is the number of ReplicationControllers
-// that become Deployments (default 4), and LOOPSCOPE_E2E_CUTS that of those whose
-// migration is killed at a write (default 8, of 80 that there are). LOOPSCOPE_E2E_CREATES
-// is the number of inputs that are given to kubectl and to loopscope (default 30).
+// audit log (default 16). LOOPSCOPE_E2E_MIGRATED is the number of ReplicationControllers
+// that become Deployments (default 2), and LOOPSCOPE_E2E_CUTS that of those whose
+// migration is killed at a write (default 4, of 80 that there are). LOOPSCOPE_E2E_CREATES
+// is the number of inputs that are given to kubectl and to loopscope (default 15).
 package e2e_test
 
 import (

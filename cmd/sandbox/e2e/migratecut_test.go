@@ -51,7 +51,7 @@ func TestMigrateInterrupted(t *testing.T) {
 		list := cuts()
 		r := rand.New(rand.NewPCG(testplane.Number(t, "LOOPSCOPE_E2E_SEED", rand.Uint64N(1_000_000)), 0))
 		r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
-		list = list[:min(len(list), int(testplane.Number(t, "LOOPSCOPE_E2E_CUTS", 8)))]
+		list = list[:min(len(list), int(testplane.Number(t, "LOOPSCOPE_E2E_CUTS", 4)))]
 		m := newMoves(t, plane, len(list), 2)
 		var all sync.WaitGroup
 		slots := make(chan struct{}, 4)

@@ -114,7 +114,7 @@ func TestRolloutBounds(t *testing.T) {
 	plane := managedPlane(t)
 	client := clientOf(t, plane.Plane)
 	namespace := newNamespace(t, client, "rollouts")
-	count := testplane.Number(t, "LOOPSCOPE_E2E_ROLLOUTS", 12)
+	count := testplane.Number(t, "LOOPSCOPE_E2E_ROLLOUTS", 6)
 	first := testplane.Number(t, "LOOPSCOPE_E2E_SEED", rand.Uint64N(1_000_000))
 	watched := record(t, client, namespace)
 

@@ -26,7 +26,7 @@ func TestShadowBesideUpstream(t *testing.T) {
 	namespace := newNamespace(t, client, "shadow")
 	first := testplane.Number(t, "LOOPSCOPE_E2E_SEED", rand.Uint64N(1_000_000))
 	t.Run("replicationcontroller", func(t *testing.T) { resizeController(t, client, namespace) })
-	runPlans(t, client, namespace, first, testplane.Number(t, "LOOPSCOPE_E2E_SHADOW", 3))
+	runPlans(t, client, namespace, first, testplane.Number(t, "LOOPSCOPE_E2E_SHADOW", 2))
 
 	c := watch.Compared(t)
 	t.Logf("seed %d: %s", first, c)

@@ -63,7 +63,7 @@ func must(t testing.TB, err error) {
 // the first pod are printed, with those of upstream's loops beside them where
 // LOOPSCOPE_E2E_UNBLOCKED asks for more than a sample.
 func TestUnblocked(t *testing.T) {
-	trials := testplane.Number(t, "LOOPSCOPE_E2E_UNBLOCKED", 6)
+	trials := testplane.Number(t, "LOOPSCOPE_E2E_UNBLOCKED", 3)
 	sides := []string{"own"}
 	if trials > 6 {
 		sides = append(sides, "upstream")

@@ -1,9 +1,11 @@
 package parity
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -37,6 +39,7 @@ var neverGiven = map[string]string{
 type answers struct {
 	mu       sync.Mutex
 	played   map[string]int
+	last     uint64 // the sync that was read last; only follow and read use it
 	missed   uint64
 	goldens  map[string]int
 	accounts accounts
@@ -46,20 +49,34 @@ type answers struct {
 // missed can only lower a count.
 func followAnswers(t *testing.T, dashboard string) *answers {
 	t.Helper()
-	dialer := websocket.Dialer{Subprotocols: []string{"loopscope.trace.v1+json"}, HandshakeTimeout: 10 * time.Second}
-	conn, _, err := dialer.DialContext(t.Context(), "ws"+strings.TrimPrefix(dashboard, "http")+"/live", nil)
-	if err != nil {
-		t.Fatalf("follow the traces: %v", err)
-	}
+	ctx, cancel := context.WithCancel(t.Context())
 	a := &answers{played: map[string]int{}, goldens: goldenAnswers(t)}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		for a.read(conn) {
+		if err := a.follow(ctx, "ws"+strings.TrimPrefix(dashboard, "http")+"/live"); err != nil && ctx.Err() == nil {
+			t.Errorf("follow the traces: %v", err)
 		}
 	}()
-	t.Cleanup(func() { _ = conn.Close(); <-ended })
+	t.Cleanup(func() { cancel(); <-ended })
 	return a
+}
+
+// follow connects again, behind the last trace that it has read, where the server has hung up on a
+// reader that was too slow for it.
+func (a *answers) follow(ctx context.Context, address string) error {
+	dialer := websocket.Dialer{Subprotocols: []string{"loopscope.trace.v1+json"}, HandshakeTimeout: time.Minute}
+	for {
+		conn, _, err := dialer.DialContext(ctx, address+"?after="+strconv.FormatUint(a.last, 10), nil)
+		if err != nil {
+			return err
+		}
+		stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+		for a.read(conn) {
+		}
+		stop()
+		_ = conn.Close()
+	}
 }
 
 func (a *answers) read(conn *websocket.Conn) bool {
@@ -77,6 +94,7 @@ func (a *answers) read(conn *websocket.Conn) bool {
 		a.accounts.miss(message.Gap.Missed)
 	}
 	if message.Trace != nil {
+		a.last = message.Trace.Seq
 		a.accounts.add(message.Trace)
 		for _, step := range stepsOf(message.Trace) {
 			a.played[answerKey(message.Trace.Loop, step.Question, step.Answer)]++

@@ -4,7 +4,7 @@
 // surge.
 //
 // Environment: LOOPSCOPE_UPDATES is how many runs of each suite there are ("all" for every
-// one, as "make updates" has it; default 3), LOOPSCOPE_SANDBOX a binary that is built already.
+// one, as "make updates" has it; default 1), LOOPSCOPE_SANDBOX a binary that is built already.
 package updates
 
 import (
@@ -75,7 +75,7 @@ func sample(t *testing.T, suite string, of int) func(i int) bool {
 	if text == "all" {
 		return func(int) bool { return true }
 	}
-	n := 3
+	n := 1
 	if text != "" {
 		var err error
 		if n, err = strconv.Atoi(text); err != nil || n < 0 {
