@@ -247,3 +247,26 @@ func TestSizesOfTheLastMinutes(t *testing.T) {
 		}
 	}
 }
+
+// TestOverviewAsksOfOneQueue: all there is to know of the loops copies every key of every queue with
+// its causes. A list is drawn several times a second, and needs that only where it is empty.
+func TestOverviewAsksOfOneQueue(t *testing.T) {
+	w := newWorld(t, storyNow)
+	asked := 0
+	s := w.server(func(o *Options) {
+		o.Queue = func(string) telemetry.QueueState { return telemetry.QueueState{} }
+		o.Loops = func() []telemetry.LoopState { asked++; return w.loops() }
+	})
+	to, err := site{s}.Find("/deployments")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if drawOnce(t, to); asked == 0 {
+		t.Error("an empty list did not ask whether its loop runs")
+	}
+	w.journal.Record(plain("shop", "web"))
+	asked = 0
+	if drawOnce(t, to); asked > 0 {
+		t.Errorf("a list with a row asked %d times for all there is to know of the loops", asked)
+	}
+}
