@@ -257,16 +257,22 @@ func TestOverviewAsksOfOneQueue(t *testing.T) {
 		o.Queue = func(string) telemetry.QueueState { return telemetry.QueueState{} }
 		o.Loops = func() []telemetry.LoopState { asked++; return w.loops() }
 	})
-	to, err := site{s}.Find("/deployments")
-	if err != nil {
-		t.Fatal(err)
+	draw := func(path string) int {
+		to, err := site{s}.Find(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked = 0
+		drawOnce(t, to)
+		return asked
 	}
-	if drawOnce(t, to); asked == 0 {
+	if draw("/deployments") == 0 {
 		t.Error("an empty list did not ask whether its loop runs")
 	}
 	w.journal.Record(plain("shop", "web"))
-	asked = 0
-	if drawOnce(t, to); asked > 0 {
-		t.Errorf("a list with a row asked %d times for all there is to know of the loops", asked)
+	for _, path := range []string{"/deployments", "/deployments?q=ns:none"} {
+		if n := draw(path); n > 0 {
+			t.Errorf("%s asked %d times for all there is to know of the loops, and it has a row", path, n)
+		}
 	}
 }

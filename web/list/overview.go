@@ -158,7 +158,7 @@ func (s *Pages) headline(l *decision.Loop, all []*entry) string {
 	rest := len(all) - failed - waiting
 	switch {
 	case len(all) == 0:
-		if idle := s.Idle(l.Name); idle != nil { // Asked here alone: it copies every queue.
+		if idle := s.Idle(l.Name); idle != nil { // Not asked otherwise: it copies every queue.
 			return idle.Heading
 		}
 		return "No " + kind + "s" + cmp.Or(seen, " yet") + "."
