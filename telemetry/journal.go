@@ -100,6 +100,8 @@ type Journal struct {
 	began time.Time
 	board *Board
 	wrote *writes
+	// steering are the loops that work on objects of others.
+	steering map[string]bool
 
 	// recent holds trace n in slot n modulo its length.
 	recent []atomic.Pointer[kept]
@@ -131,17 +133,23 @@ func (j *Journal) Loops() decision.Loops { return j.opts.Loops }
 func NewJournal(o JournalOptions) *Journal {
 	o = o.withDefaults()
 	j := &Journal{
-		opts:    o,
-		began:   o.Clock(),
-		board:   newBoard(),
-		wrote:   newWrites(o.Loops, o.Writes),
-		recent:  make([]atomic.Pointer[kept], o.Recent),
-		nudge:   make(chan struct{}, 1),
-		oldest:  1,
-		objects: map[Object]*objectTraces{},
+		opts:     o,
+		began:    o.Clock(),
+		board:    newBoard(),
+		wrote:    newWrites(o.Loops, o.Writes),
+		steering: map[string]bool{},
+		recent:   make([]atomic.Pointer[kept], o.Recent),
+		nudge:    make(chan struct{}, 1),
+		oldest:   1,
+		objects:  map[Object]*objectTraces{},
 	}
 	for class, limit := range map[int]int{shelfWrote: o.Wrote, shelfFailed: o.Failed, shelfConflicted: o.Conflicted, shelfSlow: o.Slow} {
 		j.shelves[class].limit = limit
+	}
+	for i := range o.Loops {
+		if o.Loops[i].Steers() {
+			j.steering[o.Loops[i].Name] = true
+		}
 	}
 	wake := make(chan struct{})
 	j.wake.Store(&wake)
@@ -162,7 +170,7 @@ func (j *Journal) Record(t *Trace) {
 
 // number gives the trace its number and stores it.
 func (j *Journal) number(t *Trace) {
-	steered := t.Steered(j.opts.Loops)
+	steered := j.steered(t)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	t.Version, t.Epoch, t.Seq = TraceVersion, j.opts.Epoch, j.last.Load()+1

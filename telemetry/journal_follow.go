@@ -21,7 +21,7 @@ func (j *Journal) Follow(t *Trace) bool {
 }
 
 func (j *Journal) followed(t *Trace) bool {
-	steered := t.Steered(j.opts.Loops)
+	steered := j.steered(t)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if t.Epoch != j.opts.Epoch || t.Seq <= j.last.Load() {

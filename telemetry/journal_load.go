@@ -35,7 +35,7 @@ func LoadJournal(o JournalOptions, traces []*Trace) (*Journal, error) {
 // load puts a trace on a shelf of its own and leaves the ring of recent ones
 // empty, as that one has no gaps.
 func (j *Journal) load(t *Trace) {
-	steered := t.Steered(j.opts.Loops)
+	steered := j.steered(t)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if t.Started.Before(j.began) {

@@ -26,6 +26,14 @@ func (t *Trace) Steered(loops decision.Loops) []Object {
 	return list
 }
 
+// steered are those of a trace. Most loops steer nothing, and to ask one takes a snapshot of its own.
+func (j *Journal) steered(t *Trace) []Object {
+	if !j.steering[t.Loop] {
+		return nil
+	}
+	return t.Steered(j.opts.Loops)
+}
+
 // kin are the objects whose syncs belong together: a head, those that it controls, and
 // those of other loops that it worked on.
 type kin struct {

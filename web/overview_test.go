@@ -247,3 +247,32 @@ func TestSizesOfTheLastMinutes(t *testing.T) {
 		}
 	}
 }
+
+// TestOverviewAsksOfOneQueue: all there is to know of the loops copies every key of every queue with
+// its causes. A list is drawn several times a second, and needs that only where it is empty.
+func TestOverviewAsksOfOneQueue(t *testing.T) {
+	w := newWorld(t, storyNow)
+	asked := 0
+	s := w.server(func(o *Options) {
+		o.Queue = func(string) telemetry.QueueState { return telemetry.QueueState{} }
+		o.Loops = func() []telemetry.LoopState { asked++; return w.loops() }
+	})
+	draw := func(path string) int {
+		to, err := site{s}.Find(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked = 0
+		drawOnce(t, to)
+		return asked
+	}
+	if draw("/deployments") == 0 {
+		t.Error("an empty list did not ask whether its loop runs")
+	}
+	w.journal.Record(plain("shop", "web"))
+	for _, path := range []string{"/deployments", "/deployments?q=ns:none"} {
+		if n := draw(path); n > 0 {
+			t.Errorf("%s asked %d times for all there is to know of the loops, and it has a row", path, n)
+		}
+	}
+}

@@ -43,6 +43,11 @@ func diagnose(s *Snapshot, known []decision.Finding) decision.Diagnosis {
 // wanted to create or to delete.
 func Found(s *Snapshot, rounds []decision.Round) decision.Diagnosis {
 	s = s.knowing(rounds)
+	return found(s, rounds, Diagnose(s))
+}
+
+// found is the same of a snapshot with what the rounds found out, and of what keeps its pods.
+func found(s *Snapshot, rounds []decision.Round, waiting decision.Diagnosis) decision.Diagnosis {
 	a, o := managed(rounds)
 	switch {
 	case o == nil || o.State == decision.Unknown:
@@ -54,7 +59,7 @@ func Found(s *Snapshot, rounds []decision.Round) decision.Diagnosis {
 	if f := refusedBefore(s, rounds); f != nil {
 		return diagnose(s, []decision.Finding{*f})
 	}
-	return Diagnose(s)
+	return waiting
 }
 
 // podsToDiagnose is what the pods are looked at with.

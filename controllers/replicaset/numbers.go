@@ -5,7 +5,10 @@ import (
 )
 
 // Numbers are the key numbers of the object as facts of this sync.
-func Numbers(s *Snapshot) []decision.Fact {
+func Numbers(s *Snapshot) []decision.Fact { return numbers(s, Diagnose(s)) }
+
+// numbers counts with what is known to keep the pods.
+func numbers(s *Snapshot, waiting decision.Diagnosis) []decision.Fact {
 	t := count(s)
 	return append(append([]decision.Fact{
 		decision.Count("wanted", s.Want),
@@ -13,5 +16,5 @@ func Numbers(s *Snapshot) []decision.Fact {
 		decision.Count("ready", t.ready),
 		decision.Count("available", t.available),
 		decision.Count("terminating", t.terminating),
-	}, s.Recent.Facts()...), Diagnose(s).Facts()...)
+	}, s.Recent.Facts()...), waiting.Facts()...)
 }

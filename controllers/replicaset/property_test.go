@@ -249,3 +249,18 @@ func BenchmarkDecide(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkSync is everything pure of one sync of a ReplicaSet whose 10 pods start.
+func BenchmarkSync(b *testing.B) {
+	pods := make([]replicaset.Pod, 10)
+	for i := range pods {
+		pods[i] = replicaset.Pod{Name: fmt.Sprintf("web-7d4b9c6f5x-%05d", i), UID: fmt.Sprint(i), Mine: true, Matches: true, Phase: "Pending", Reason: "ContainerCreating", Node: "node-1"}
+	}
+	s := sized(10, pods...)
+	b.ReportAllocs()
+	for b.Loop() {
+		x := decision.Sync{Core: replicaset.NewSync(s)}
+		x.Run(decision.Nobody)
+		x.Tell(decision.Try{}, s.Now)
+	}
+}

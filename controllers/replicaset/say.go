@@ -8,20 +8,21 @@ import (
 
 // teller is what a sentence is made from.
 type teller struct {
-	s      *Snapshot
-	leaf   leaf
-	rounds []decision.Round
-	last   decision.Round
-	report *decision.Report
-	try    decision.Try
-	tally  tally
-	out    decision.Sentence
+	s       *Snapshot
+	waiting decision.Diagnosis // of its pods
+	leaf    leaf
+	rounds  []decision.Round
+	last    decision.Round
+	report  *decision.Report
+	try     decision.Try
+	tally   tally
+	out     decision.Sentence
 }
 
-// say builds the sentence of the sync. report is nil where nothing was settled.
-func say(s *Snapshot, at leaf, rounds []decision.Round, report *decision.Report, try decision.Try) decision.Sentence {
-	s = s.knowing(rounds)
-	t := &teller{s: s, leaf: at, rounds: rounds, last: last(rounds), report: report, try: try, tally: count(s)}
+// say builds the sentence of the sync, of a snapshot with what its rounds found out. report
+// is nil where nothing was settled.
+func say(s *Snapshot, waiting decision.Diagnosis, at leaf, rounds []decision.Round, report *decision.Report, try decision.Try) decision.Sentence {
+	t := &teller{s: s, waiting: waiting, leaf: at, rounds: rounds, last: last(rounds), report: report, try: try, tally: count(s)}
 	t.out.Namespace, t.out.Object = s.Namespace, s.Name
 	t.say()
 	return t.out

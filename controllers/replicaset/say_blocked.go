@@ -13,8 +13,7 @@ const longLead = 150
 
 // blocked tells what the pods that are not ready wait for.
 func (t *teller) blocked() bool {
-	list := Diagnose(t.s).Findings
-	list = slices.DeleteFunc(list, func(f decision.Finding) bool { return f.Code == diagnosis.MinReady })
+	list := slices.DeleteFunc(slices.Clone(t.waiting.Findings), func(f decision.Finding) bool { return f.Code == diagnosis.MinReady })
 	if len(list) == 0 {
 		return false
 	}

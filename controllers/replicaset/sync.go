@@ -46,5 +46,11 @@ func (x *Sync) Tell(rounds []decision.Round, report *decision.Report, try decisi
 		later.Now = now
 		s = &later
 	}
-	return decision.Telling{Numbers: Numbers(s), Diagnosis: Found(s, rounds).Worth(), Sentence: say(s, x.leaf, rounds, report, try)}
+	waiting := Diagnose(s) // Once for all three: it looks at every pod.
+	told := decision.Telling{Numbers: numbers(s, waiting)}
+	if known := s.knowing(rounds); known != s {
+		s, waiting = known, Diagnose(known)
+	}
+	told.Diagnosis, told.Sentence = found(s, rounds, waiting).Worth(), say(s, waiting, x.leaf, rounds, report, try)
+	return told
 }

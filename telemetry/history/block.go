@@ -67,6 +67,15 @@ func bodyOf(class telemetry.Class) int {
 type room struct {
 	plain [bodies][]byte
 	terms terms
+	// hits and packed are what the file is given of a commit: it has them before the next one.
+	hits, packed []byte
+}
+
+// pack appends what is compressed to that of the commit.
+func (r *room) pack(plain []byte) []byte {
+	from := len(r.packed)
+	r.packed = pack(r.packed, plain)
+	return r.packed[from:len(r.packed):len(r.packed)]
 }
 
 // block is syncs that are kept together, in the order in which they were recorded.
@@ -94,13 +103,16 @@ type blocks []*block
 func (s *Store) divide(traces []*telemetry.Trace) (list blocks, err error) {
 	b := s.tail
 	s.tail = nil // What becomes of it is known once it is in the file.
+	if s.room.packed = s.room.packed[:0]; cap(s.room.packed) > 2*bytesPerBlock {
+		s.room.packed = nil
+	}
 	for _, t := range traces {
 		if b != nil && b.takes(t) {
 			if len(list) == 0 {
 				list = append(list, b)
 			}
 		} else {
-			list.seal()
+			list.seal(&s.room)
 			s.room.terms.clear() // Nobody needs what was there once it is sealed.
 			b = &block{epoch: t.Epoch, began: t.Started.UnixMicro(), ended: t.Ended.UnixMicro(), first: t.Seq, last: t.Seq, terms: &s.room.terms}
 			for body := range b.plain {
@@ -115,7 +127,7 @@ func (s *Store) divide(traces []*telemetry.Trace) (list blocks, err error) {
 			s.room.plain = b.plain
 		}
 	}
-	list.seal()
+	list.seal(&s.room)
 	return list, nil
 }
 
@@ -152,22 +164,16 @@ func (b *block) add(t *telemetry.Trace, class telemetry.Class) error {
 }
 
 // seal makes what the file has of the last one, if there is any.
-func (list blocks) seal() {
+func (list blocks) seal(r *room) {
 	if len(list) == 0 {
 		return
 	}
 	b := list[len(list)-1]
-	hits, _ := wire.Append(nil, &b.hits) // What a trace can hold, a list of it can.
-	to := make([]byte, 0, b.bytes/4)
-	pack := func(plain []byte) []byte {
-		from := len(to)
-		to = pack(to, plain)
-		return to[from:len(to):len(to)]
-	}
-	b.table, b.list, b.words = pack(b.terms.table(len(b.hits.Hits))), pack(hits), b.terms.document()
+	r.hits, _ = wire.Append(r.hits[:0], &b.hits) // What a trace can hold, a list of it can.
+	b.table, b.list, b.words = r.pack(b.terms.table(len(b.hits.Hits))), r.pack(r.hits), b.terms.document()
 	for body, plain := range b.plain {
 		if len(plain) > 0 {
-			b.packed[body] = pack(plain)
+			b.packed[body] = r.pack(plain)
 		}
 	}
 }

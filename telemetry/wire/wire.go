@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 )
@@ -53,7 +54,6 @@ func Read(data []byte, value any) error {
 
 type writer struct {
 	data     []byte
-	own      []byte // what a type made of itself last
 	elements int
 	second   int64 // of the last instant
 	err      error
@@ -262,13 +262,17 @@ func readTime(r *reader, v reflect.Value) {
 	*v.Addr().Interface().(*time.Time) = time.Unix(second, int64(nano)).UTC()
 }
 
-// writeOwn writes what a type makes of itself, its length in front.
+// writeOwn writes what a type makes of itself, its length in front, which is known afterwards.
 func writeOwn(w *writer, v reflect.Value) {
-	var err error
-	if w.own, err = v.Addr().Interface().(encoding.BinaryAppender).AppendBinary(w.own[:0]); err != nil {
+	from := len(w.data)
+	data, err := v.Addr().Interface().(encoding.BinaryAppender).AppendBinary(w.data)
+	if err != nil {
 		w.err = err
+		return
 	}
-	w.data = append(binary.AppendUvarint(w.data, uint64(len(w.own))), w.own...)
+	var size [binary.MaxVarintLen64]byte
+	n := binary.PutUvarint(size[:], uint64(len(data)-from))
+	w.data = slices.Insert(data, from, size[:n]...)
 }
 
 func readOwn(r *reader, v reflect.Value) {

@@ -11,16 +11,8 @@ import (
 
 // empty says why the list is empty, and what would fill it.
 func (s *Pages) empty(l *decision.Loop, all []*entry, terms []filter.Term) *views.Problem {
-	idle := s.Idle(l.Name)
-	switch {
-	case len(all) == 0 && idle != nil:
-		return idle
-	case len(all) == 0 && s.Hides(l.Name):
-		return &views.Problem{Code: "none-seen", Heading: "There is no " + l.One() + " that you may see.", Lines: []views.Text{s.Rights(l.Name)}}
-	case len(all) == 0:
-		return &views.Problem{Code: "first-run", Heading: "Change something, and watch the loop decide.",
-			Lines: []views.Text{views.Say("No " + l.One() + " has been synced since ").Clock(s.Window().Since).Plain(" UTC. The first one appears here within a second.")},
-			Try:   l.FirstSteps}
+	if len(all) == 0 {
+		return s.none(l)
 	}
 	p := &views.Problem{Code: "no-match", Heading: "Nothing matches " + filter.Join(terms) + "."}
 	for i, t := range terms {
@@ -41,4 +33,17 @@ func (s *Pages) empty(l *decision.Loop, all []*entry, terms []filter.Term) *view
 	}
 	p.Links = append(p.Links, views.Link{Text: "show all", Href: decision.PathOf(l.Name)})
 	return p
+}
+
+// none says why there is nothing to list, whatever the filter.
+func (s *Pages) none(l *decision.Loop) *views.Problem {
+	if idle := s.Idle(l.Name); idle != nil {
+		return idle
+	}
+	if s.Hides(l.Name) {
+		return &views.Problem{Code: "none-seen", Heading: "There is no " + l.One() + " that you may see.", Lines: []views.Text{s.Rights(l.Name)}}
+	}
+	return &views.Problem{Code: "first-run", Heading: "Change something, and watch the loop decide.",
+		Lines: []views.Text{views.Say("No " + l.One() + " has been synced since ").Clock(s.Window().Since).Plain(" UTC. The first one appears here within a second.")},
+		Try:   l.FirstSteps}
 }

@@ -156,11 +156,11 @@ func (s *Pages) headline(l *decision.Loop, all []*entry) string {
 	kind, counts, seen := l.One(), count(all), s.Seen(l.Name)
 	failed, waiting := counts[0], counts[1]
 	rest := len(all) - failed - waiting
-	idle := s.Idle(l.Name)
 	switch {
-	case len(all) == 0 && idle != nil:
-		return idle.Heading
 	case len(all) == 0:
+		if idle := s.Idle(l.Name); idle != nil { // Not asked otherwise: it copies every queue.
+			return idle.Heading
+		}
 		return "No " + kind + "s" + cmp.Or(seen, " yet") + "."
 	case failed == 0 && waiting == 0 && len(all) == 1:
 		return "The only " + kind + seen + " needs no action."

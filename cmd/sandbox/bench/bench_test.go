@@ -116,6 +116,7 @@ func warmUp(t *testing.T, plane *testplane.Plane, s settings) {
 // that trail it.
 func (w *workload) pass(t *testing.T, l *loops, log *auditLog, p phase) passed {
 	t.Helper()
+	profiled := l.profile(t, p.name)
 	cpu, began := l.used(t).CPU, time.Now()
 	w.begin(t, p)
 	w.finish(t, p)
@@ -125,6 +126,8 @@ func (w *workload) pass(t *testing.T, l *loops, log *auditLog, p phase) passed {
 		t.Errorf("%s: not so any more after the last writes: %v", p.name, err)
 	}
 	result := passed{wall: wall, cpu: l.used(t).CPU - cpu, requests: counted}
+	profiled()
+	l.profileMemory(t, p.name)
 	t.Logf("%-12s  wall %6.2f s  CPU %5.2f s  %5d bookkeeping writes  %d conflicts", p.name, wall.Seconds(), result.cpu.Seconds(),
 		counted.count(kind.bookkeeping), counted.count(kind.conflict))
 	return result

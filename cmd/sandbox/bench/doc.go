@@ -20,5 +20,6 @@
 //	LOOPSCOPE_BENCH_WORKERS      number of concurrent syncs of each loop (default 5)
 //	LOOPSCOPE_BENCH_QPS          requests a second of each loop (default 100)
 //	LOOPSCOPE_BENCH_BURST        requests at once of each loop (default 200)
+//	LOOPSCOPE_BENCH_PROFILES     a directory for profiles of our own processes: CPU of each phase, memory after each
 //	LOOPSCOPE, LOOPSCOPE_SANDBOX binaries that are built already
 package bench

@@ -36,8 +36,10 @@ type loops struct {
 	cmd     *exec.Cmd
 	logPath string
 	history string // ours keeps it here
-	exited  chan struct{}
-	stdin   *os.File // upstream's process ends when the other end of this closes
+	// profiles is the directory of those of our own process, "" for none.
+	profiles string
+	exited   chan struct{}
+	stdin    *os.File // upstream's process ends when the other end of this closes
 }
 
 // startLoops runs one side's loops until stop, or the test's end.
@@ -52,6 +54,11 @@ func startLoops(t *testing.T, plane *testplane.Plane, who side, s settings) *loo
 		l.cmd = ourCommand(testplane.Loopscope(t), plane, s, "--untraced", "--history=off")
 	default:
 		l.cmd = upstreamCommand(plane, s)
+	}
+	if l.profiles = s.profiles; who == upstream {
+		l.profiles = ""
+	} else if l.profiles != "" {
+		l.cmd.Args = append(l.cmd.Args, "--profiling")
 	}
 	l.launch(t)
 	t.Cleanup(func() {

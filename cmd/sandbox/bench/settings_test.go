@@ -19,6 +19,7 @@ type settings struct {
 	sides               []side
 	readers             map[side]int // of the overview
 	shadow              bool         // a process watches
+	profiles            string       // where those of our own processes go, "" for none
 }
 
 const variables = "LOOPSCOPE_BENCH_"
@@ -31,7 +32,7 @@ func settingsOf(t *testing.T) settings {
 		deployments: number(t, "DEPLOYMENTS", 6), pairs: number(t, "PAIRS", 1),
 		replicas: 4, fewer: 2, quiet: time.Second,
 		workers: number(t, "WORKERS", 5), qps: number(t, "QPS", 100), burst: number(t, "BURST", 200),
-		sides: []side{ours, upstream}, readers: map[side]int{ours: 1, crowd: number(t, "READERS", 100)},
+		sides: []side{ours, upstream}, profiles: os.Getenv(variables + "PROFILES"), readers: map[side]int{ours: 1, crowd: number(t, "READERS", 100)},
 	}
 	if os.Getenv(variables+"DEPLOYMENTS") != "" {
 		s.replicas, s.fewer, s.quiet = 10, 5, 3*time.Second
