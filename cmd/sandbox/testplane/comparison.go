@@ -37,12 +37,17 @@ type ComparedKind struct {
 // Unexplained is how many of them nothing explains.
 func (k *ComparedKind) Unexplained() uint64 {
 	for _, of := range k.Of {
-		number, word, _ := strings.Cut(of.Word, " ")
-		if n, err := strconv.ParseUint(strings.ReplaceAll(number, ",", ""), 10, 64); err == nil && word == unexplained {
-			return n
+		if number, word, _ := strings.Cut(of.Word, " "); word == unexplained {
+			return count(number)
 		}
 	}
 	return 0
+}
+
+// count reads a number as pages have it, 0 for anything else.
+func count(text string) uint64 {
+	n, _ := strconv.ParseUint(strings.ReplaceAll(text, ",", ""), 10, 64)
+	return n
 }
 
 func (k *ComparedKind) words() string {
@@ -73,6 +78,16 @@ func (c *Comparison) Total() (compared, agree uint64) {
 		compared, agree = compared+k.Compared, agree+k.Agree
 	}
 	return compared, agree
+}
+
+// LeftOut is how much could not be compared, for want of time.
+func (c *Comparison) LeftOut() uint64 {
+	for _, n := range c.Numbers {
+		if n.Label == "left out" {
+			return count(fmt.Sprint(n.Value))
+		}
+	}
+	return 0
 }
 
 // String is a table of the kinds, the numbers, and a line for each difference that tells of the other controller.
@@ -107,9 +122,12 @@ const (
 	fewest = 200
 	// perMille is how many of a thousand may differ, and how many may be unexplained.
 	perMille = 5
+	// outOf is out of how many one may be left out.
+	outOf = 20
 )
 
-// Check fails the test for a kind that agrees too seldom, or has too much that is unexplained.
+// Check fails the test for a kind that agrees too seldom, or has too much that is unexplained, and where so much
+// was left out that the rest says little.
 func (c *Comparison) Check(t testing.TB) {
 	t.Helper()
 	if compared, _ := c.Total(); !c.Compares || compared == 0 {
@@ -129,6 +147,9 @@ func (c *Comparison) problems() (list []string) {
 		if open := k.Unexplained(); open > max(1, perMille*k.Compared/1000) {
 			list = append(list, fmt.Sprintf("%s: %d of %d are unexplained", of, open, k.Compared))
 		}
+	}
+	if compared, _ := c.Total(); outOf*c.LeftOut() > compared {
+		list = append(list, fmt.Sprintf("%d were left out, for want of time, beside %d that were compared", c.LeftOut(), compared))
 	}
 	return list
 }

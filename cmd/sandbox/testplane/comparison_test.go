@@ -39,6 +39,19 @@ func TestShareIsHeld(t *testing.T) {
 	}
 }
 
+// TestLittleMayBeLeftOut: what was not compared cannot agree.
+func TestLittleMayBeLeftOut(t *testing.T) {
+	for leftOut, want := range map[string]string{"0": "", "50": "", "1,051": "1051 were left out"} {
+		c := comparisonOf(t, `{"loop":"deployment","aspect":"size","kind":"ReplicaSet","compared":1000,"agree":1000}`)
+		if err := json.Unmarshal([]byte(`{"numbers":[{"label":"seen too late","value":"7,000"},{"label":"left out","value":"`+leftOut+`"}]}`), c); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(c.problems(), "; "); (got == "") != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("%s left out: found %q, want %q", leftOut, got, want)
+		}
+	}
+}
+
 // TestComparisonIsATable: with a line for what tells of the other controller, and none for what does not.
 func TestComparisonIsATable(t *testing.T) {
 	text := comparisonOf(t, `{"loop":"deployment","aspect":"size","kind":"ReplicaSet","compared":400,"agree":399,"of":[{"word":"1 unexplained"}]}`).String()
