@@ -1,6 +1,9 @@
 package views
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Shadow is how decisions compare with what another controller did.
 type Shadow struct {
@@ -46,6 +49,8 @@ type ShadowRow struct {
 	Of       []Mark `json:"of,omitempty"`
 }
 
+func (r *ShadowRow) any() bool { return r.Compared > 0 || len(r.Of) > 0 }
+
 // ShadowKind is how those decisions of a loop compare that are of one aspect.
 type ShadowKind struct {
 	Loop   string `json:"loop"`
@@ -54,6 +59,31 @@ type ShadowKind struct {
 	Of     string `json:"kind"`
 	Text   string `json:"text"`
 	ShadowRow
+}
+
+// seen are the kinds of which there was anything.
+func (v *Shadow) seen() []ShadowKind {
+	return slices.DeleteFunc(slices.Clone(v.Kinds), func(k ShadowKind) bool { return !k.any() })
+}
+
+// unseen are the others, by loop.
+func (v *Shadow) unseen() (list []shadowUnseen) {
+	for _, k := range v.Kinds {
+		if k.any() {
+			continue
+		}
+		if len(list) == 0 || list[len(list)-1].kind != k.Kind {
+			list = append(list, shadowUnseen{kind: k.Kind})
+		}
+		last := &list[len(list)-1]
+		last.texts = append(last.texts, k.Text)
+	}
+	return list
+}
+
+type shadowUnseen struct {
+	kind  string
+	texts []string
 }
 
 // ShadowQuestion is how decisions compare that follow from one question.

@@ -50,6 +50,7 @@ func TestShadowCompares(t *testing.T) {
 	at := -1
 	for _, want := range []string{"1,655 of 1,658 agree (99.8%). 5 of them agree with a rule of Kubernetes from which the loops here depart on purpose.", "7,547 syncs decided nothing", "payments/ledger", "size of a ReplicaSet", "written on rv 479902", "seen in sync 4", "event about a Deployment", "Scaled up replica set ledger-59d8c7b6f4 to 5", "published by deployment-controller", "jobs/dispatcher", "nothing yet", "search/index", "entry 5 of the register", "not called for, and nothing says who did it", "edge/gateway", "written by <script>helm",
 		"Agreement by kind", "Deployment", "size of a ReplicaSet", "99.9%", "5 different on purpose", "100 agree on an earlier version", "ReplicaSet", "deletion of a Pod", "100%",
+		"Deployment, nothing to compare so far: creation of a ReplicaSet, deletion of a ReplicaSet,", "ReplicationController, nothing to compare so far: creation of a Pod",
 		"Agreement by question", "RR-2", "99.8%", "1 another writer", "RR-3b", "99.9%", "RR-1", "100%", "1 unsigned", "It is not a view into the other controller", "no event was seen for 87 of the 1,024", "2 writes and events were left out", "4 syncs were not compared"} {
 		next := strings.Index(main[at+1:], want)
 		if next < 0 {
