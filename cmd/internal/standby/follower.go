@@ -99,10 +99,28 @@ func (f *Follower) Run(ctx context.Context) error {
 		if came {
 			pause = shortestPause
 		}
-		pauseFor(ctx, wait.Jitter(pause, 0.5))
-		pause = min(2*pause, longestPause)
+		pause = f.rest(ctx, leader, pause)
 	}
 	return nil
+}
+
+// rest waits before the next try to connect, and returns how long the pause after that one is. It is over as
+// soon as another one leads, or the same one elsewhere: nobody waits for a console that nobody needs any more.
+func (f *Follower) rest(ctx context.Context, leader leadership.Console, pause time.Duration) (next time.Duration) {
+	over := time.Now().Add(wait.Jitter(pause, 0.5))
+	for left := pause; left > 0 && ctx.Err() == nil; left = time.Until(over) {
+		pauseFor(ctx, min(look, left))
+		if !f.leads(leader) {
+			return shortestPause
+		}
+	}
+	return min(2*pause, longestPause)
+}
+
+// leads reports whether it is still who leads, as far as is known, and at that address.
+func (f *Follower) leads(leader leadership.Console) bool {
+	now, l := f.opts.Console(), f.opts.Leadership()
+	return l.Leader == "" || l.Leader == leader.Identity && now.URL == leader.URL
 }
 
 // pauseFor waits, unless ctx ends first.
@@ -224,8 +242,7 @@ var errChanged = errors.New("another process leads")
 func (f *Follower) watch(ctx context.Context, leader leadership.Console, end context.CancelCauseFunc) {
 	for {
 		pauseFor(ctx, look)
-		now := f.opts.Console()
-		if l := f.opts.Leadership(); l.Leader == leader.Identity && now.URL == leader.URL || l.Leader == "" {
+		if f.leads(leader) {
 			if ctx.Err() != nil {
 				return
 			}

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -193,6 +194,46 @@ func TestFollow(t *testing.T) {
 	l.serve(t)
 	w.shows(t, "run1", 1, 2, 5, 6, 7, 8, 9)
 	w.wantMissed(t)
+}
+
+// A console that does not answer is tried ever less often, up to every half a minute or so. Nobody waits that long
+// for the next leader: it is tried at once, but however often that changes, not without a pause.
+func TestPauseEndsWithTheNextLeader(t *testing.T) {
+	a, b := leadership.Console{Identity: "a", URL: "http://127.0.0.1:1"}, leadership.Console{Identity: "b", URL: "http://127.0.0.1:2"}
+	moved := leadership.Console{Identity: "a", URL: b.URL}
+	for name, x := range map[string]struct {
+		then           leadership.Console
+		after          time.Duration // the start of the pause
+		least, most    time.Duration // it takes
+		pause, another time.Duration
+	}{
+		"nothing changes":          {a, time.Second, 30 * time.Second, 45 * time.Second, longestPause, longestPause},
+		"short pauses grow":        {a, time.Second, 4 * time.Second, 6 * time.Second, 4 * time.Second, 8 * time.Second},
+		"another leads":            {b, 7 * time.Second, 7 * time.Second, 7*time.Second + look, longestPause, shortestPause},
+		"it is elsewhere":          {moved, 7 * time.Second, 7 * time.Second, 7*time.Second + look, longestPause, shortestPause},
+		"another leads already":    {b, 0, look, look, longestPause, shortestPause},
+		"nobody leads for a while": {leadership.Console{}, time.Second, 30 * time.Second, 45 * time.Second, longestPause, longestPause},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				now := func() leadership.Console {
+					if time.Since(began) >= x.after {
+						return x.then
+					}
+					return a
+				}
+				f := New(Options{Console: now, Leadership: func() telemetry.Leadership { return telemetry.Leadership{StandsBy: true, Leader: now().Identity} }})
+				next := f.rest(t.Context(), a, x.pause)
+				if took := time.Since(began); took < x.least || took > x.most {
+					t.Errorf("the pause took %s, want %s to %s", took, x.least, x.most)
+				}
+				if next != x.another {
+					t.Errorf("the next one is %s, want %s", next, x.another)
+				}
+			})
+		})
+	}
 }
 
 // A leader that has more than can be kept for a follower says how many are missing, and its
