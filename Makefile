@@ -170,7 +170,7 @@ replay-suites: $(BIN)/sandbox build ## Record every sync of parity and of one be
 	$(BIN)/loopscope replay $(RECORDINGS)/*.jsonl
 
 .PHONY: fuzz-long
-fuzz-long: ## Every fuzz target for 3 minutes (FUZZTIME=10s for a quick look)
+fuzz-long: ## Every fuzz target for 3 minutes, one on each processor (FUZZTIME=10m, FUZZ_AT_ONCE=5; ONLY=web for some)
 	@.ci/fuzz
 
 .PHONY: nightly
