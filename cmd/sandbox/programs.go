@@ -13,17 +13,15 @@ import (
 	"time"
 
 	utilversion "k8s.io/apimachinery/pkg/util/version"
+
+	"github.com/loopscope/loopscope/cmd/sandbox/internal/release"
 )
 
 // kubernetesPrograms are the components that may come from another release than the sandbox's own.
 var kubernetesPrograms = []string{nameAPIServer, nameControllerManager, nameScheduler}
 
-const (
-	// versionLimit bounds how long a program may take to print its version.
-	versionLimit = 20 * time.Second
-	// longestVersion is far more than any version needs, in bytes.
-	longestVersion = 100
-)
+// versionLimit bounds how long a program may take to print its version.
+const versionLimit = 20 * time.Second
 
 // programs are Kubernetes' components, each of which is either linked into the sandbox or a program
 // of its own in dir. The zero value has them all linked in.
@@ -80,22 +78,9 @@ func askVersion(ctx context.Context, path string) (*utilversion.Version, error) 
 	if err != nil {
 		return nil, fmt.Errorf("%s --version: %w; is it a program for this machine?", filepath.Base(path), err)
 	}
-	version, err := parseVersion(string(out))
+	version, err := release.Parse(string(out), kubernetesVersion)
 	if err != nil {
 		return nil, fmt.Errorf("%s --version: %w", filepath.Base(path), err)
-	}
-	return version, nil
-}
-
-// parseVersion reads what --version prints, "Kubernetes v1.30.14".
-func parseVersion(out string) (*utilversion.Version, error) {
-	text, found := strings.CutPrefix(strings.TrimSpace(out), "Kubernetes ")
-	if !found || len(text) > longestVersion {
-		return nil, fmt.Errorf("it printed %.60q; want a line such as \"Kubernetes %s\"", out, kubernetesVersion)
-	}
-	version, err := utilversion.ParseSemantic(text)
-	if err != nil {
-		return nil, fmt.Errorf("it printed %.60q: %w", out, err)
 	}
 	return version, nil
 }

@@ -87,18 +87,3 @@ func TestLoopsAreTheControllerManager(t *testing.T) {
 		}
 	}
 }
-
-func FuzzParseVersion(f *testing.F) {
-	for _, out := range []string{"Kubernetes v1.30.14\n", "Kubernetes v1.36.0-alpha.1+abc", "Kubernetes ", "v1.2.3", ""} {
-		f.Add(out)
-	}
-	f.Fuzz(func(t *testing.T, out string) {
-		version, err := parseVersion(out)
-		if err != nil {
-			return
-		}
-		if again, err := parseVersion("Kubernetes v" + version.String()); err != nil || again.String() != version.String() {
-			t.Errorf("%q is read as %s, and that as %v (%v)", out, version, again, err)
-		}
-	})
-}
