@@ -29,7 +29,8 @@ const span = ms => {
   if (s < 60) return s + 's'
   if (s < 3600) return two(Math.floor(s / 60), 'm', s % 60, 's')
   if (s < 86400) return two(Math.floor(s / 3600), 'h', Math.floor(s % 3600 / 60), 'm')
-  return two(Math.floor(s / 86400), 'd', Math.floor(s % 86400 / 3600), 'h')
+  const days = Math.floor(s / 86400)
+  return two(days, 'd', days < 100 && Math.floor(s % 86400 / 3600), 'h')
 }
 const put = (e, text) => { if (e.textContent !== text) e.textContent = text }
 const tell = (e, at) => {

@@ -16,9 +16,9 @@ const (
 	fairQuote  = 40
 )
 
-// usualTime is how many characters a length of time takes ("59m 59s"). What fits must
-// not depend on the second in which it is looked at.
-const usualTime = 7
+// longestTime is how many characters a length of time takes at most ("59m 59s"). What fits
+// must not depend on the second in which it is looked at.
+const longestTime = 7
 
 // Length is how many characters words take, whenever they are said.
 func Length(w decision.Words) int {
@@ -26,7 +26,7 @@ func Length(w decision.Words) int {
 	for _, p := range w {
 		switch p.Kind {
 		case decision.Until, decision.Since:
-			n += usualTime
+			n += longestTime
 		default:
 			n += utf8.RuneCountInString(p.Print(time.Time{}))
 		}

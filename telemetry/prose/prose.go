@@ -101,8 +101,9 @@ func LastClause(message string) string {
 
 const day = 24 * time.Hour
 
-// Span is a length of time with at most two units: 0.4s, 12s, 4m 48s, 2h 10m, 6d 3h. One
-// that is negative is 0s. console.js writes the same.
+// Span is a length of time with at most two units: 0.4s, 12s, 4m 48s, 2h 10m, 6d 3h, from a
+// hundred days on with one, so that it takes 7 characters at most. One that is negative is 0s.
+// console.js writes the same.
 func Span(d time.Duration) string {
 	switch {
 	case d <= 0:
@@ -115,8 +116,10 @@ func Span(d time.Duration) string {
 		return two(d, time.Minute, "m", time.Second, "s")
 	case d < day:
 		return two(d, time.Hour, "h", time.Minute, "m")
-	default:
+	case d < 100*day:
 		return two(d, day, "d", time.Hour, "h")
+	default:
+		return fmt.Sprintf("%dd", d/day)
 	}
 }
 

@@ -78,7 +78,8 @@ func TestSpan(t *testing.T) {
 		{time.Second, "1s"}, {12*time.Second + 900*time.Millisecond, "12s"}, {time.Minute - 1, "59s"},
 		{time.Minute, "1m"}, {time.Minute + 999*time.Millisecond, "1m"}, {288 * time.Second, "4m 48s"}, {time.Hour - 1, "59m 59s"},
 		{time.Hour, "1h"}, {time.Hour + 59*time.Second, "1h"}, {130 * time.Minute, "2h 10m"}, {day - 1, "23h 59m"},
-		{day, "1d"}, {day + 59*time.Minute, "1d"}, {6*day + 3*time.Hour, "6d 3h"}, {math.MaxInt64, "106751d 23h"},
+		{day, "1d"}, {day + 59*time.Minute, "1d"}, {6*day + 3*time.Hour, "6d 3h"}, {100*day - 1, "99d 23h"},
+		{100*day + 5*time.Hour, "100d"}, {math.MaxInt64, "106751d"},
 	} {
 		if got := prose.Span(tt.d); got != tt.want {
 			t.Errorf("Span(%d) = %q, want %q", tt.d, got, tt.want)
