@@ -80,14 +80,14 @@ func (c *Comparison) Total() (compared, agree uint64) {
 	return compared, agree
 }
 
-// LeftOut is how much could not be compared, for want of time.
-func (c *Comparison) LeftOut() uint64 {
+// LeftOut is how much could not be compared, for want of time, and whether the page says so at all.
+func (c *Comparison) LeftOut() (left uint64, said bool) {
 	for _, n := range c.Numbers {
 		if n.Label == "left out" {
-			return count(fmt.Sprint(n.Value))
+			return count(fmt.Sprint(n.Value)), true
 		}
 	}
-	return 0
+	return 0, false
 }
 
 // String is a table of the kinds, the numbers, and a line for each difference that tells of the other controller.
@@ -148,8 +148,12 @@ func (c *Comparison) problems() (list []string) {
 			list = append(list, fmt.Sprintf("%s: %d of %d are unexplained", of, open, k.Compared))
 		}
 	}
-	if compared, _ := c.Total(); outOf*c.LeftOut() > compared {
-		list = append(list, fmt.Sprintf("%d were left out, for want of time, beside %d that were compared", c.LeftOut(), compared))
+	left, said := c.LeftOut()
+	if !said {
+		list = append(list, "the page does not say how many were left out")
+	}
+	if compared, _ := c.Total(); outOf*left > compared {
+		list = append(list, fmt.Sprintf("%d were left out, for want of time, beside %d that were compared", left, compared))
 	}
 	return list
 }

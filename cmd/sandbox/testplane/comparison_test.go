@@ -13,7 +13,7 @@ import (
 func comparisonOf(t *testing.T, kinds string) *Comparison {
 	t.Helper()
 	c := &Comparison{}
-	if err := json.Unmarshal([]byte(`{"headline":"Some differ.","compares":true,"kinds":[`+kinds+`],"differences":[
+	if err := json.Unmarshal([]byte(`{"headline":"Some differ.","compares":true,"kinds":[`+kinds+`],"numbers":[{"label":"left out","value":"0"}],"differences":[
 {"reason":{"word":"unexplained"},"what":"size of a ReplicaSet","target":"web-1","namespace":"shop","name":"web","predicted":"2 → 3","observed":"2 → 4","known":"written on rv 7","href":"/syncs/1"},
 {"reason":{"word":"another writer"},"what":"size of a ReplicaSet","target":"web-2"}]}`), c); err != nil {
 		t.Fatal(err)
@@ -41,9 +41,12 @@ func TestShareIsHeld(t *testing.T) {
 
 // TestLittleMayBeLeftOut: what was not compared cannot agree.
 func TestLittleMayBeLeftOut(t *testing.T) {
-	for leftOut, want := range map[string]string{"0": "", "50": "", "1,051": "1051 were left out"} {
+	for leftOut, want := range map[string]string{
+		`"left out","value":"0"`: "", `"left out","value":"50"`: "", `"left out","value":"1,051"`: "1051 were left out",
+		`"not compared","value":"1,051"`: "does not say",
+	} {
 		c := comparisonOf(t, `{"loop":"deployment","aspect":"size","kind":"ReplicaSet","compared":1000,"agree":1000}`)
-		if err := json.Unmarshal([]byte(`{"numbers":[{"label":"seen too late","value":"7,000"},{"label":"left out","value":"`+leftOut+`"}]}`), c); err != nil {
+		if err := json.Unmarshal([]byte(`{"numbers":[{"label":"seen too late","value":"7,000"},{"label":`+leftOut+`}]}`), c); err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.Join(c.problems(), "; "); (got == "") != (want == "") || !strings.Contains(got, want) {
