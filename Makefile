@@ -44,7 +44,7 @@ $(BIN)/sandbox:
 
 .PHONY: e2e
 e2e: $(BIN)/sandbox build ## End-to-end tests against a real control plane, with a sample of every long suite (about 6 minutes)
-	$(SUITE) -v -p 2 -timeout 25m ./cmd/sandbox/...
+	$(SUITE) -v -p 2 -timeout 25m ./cmd/sandbox/e2e ./cmd/sandbox/... # the longest first
 
 .PHONY: safety
 safety: $(BIN)/sandbox build ## 500 random rollouts under the eye of the watcher (about 15 minutes)

@@ -76,7 +76,7 @@ func foreseenRoom(said string) int32 {
 // namespace that this creates, and said again once they are there, against what the API server lets through.
 func TestExplainForeseesBounds(t *testing.T) {
 	t.Parallel()
-	plane := testplane.Start(t, testplane.Options{Loops: "upstream"})
+	plane := upstreamPlane(t)
 	client := clientOf(t, plane)
 	plane.Kubectl(t, "create", "priorityclass", "bounds", "--value=7")
 	for _, b := range quotaCases {
@@ -130,7 +130,7 @@ metadata: {name: w}
 // and objects that are refused, beside which the rest is planned, created and followed.
 func TestExplainBesideWhatItCannotAsk(t *testing.T) {
 	t.Parallel()
-	plane := testplane.Start(t, testplane.Options{Loops: "upstream"})
+	plane := upstreamPlane(t)
 	namespace := newNamespace(t, clientOf(t, plane), "asked")
 	on := func(args ...string) []string { return append(args, "-n", namespace) }
 	unknown := "It cannot be checked beforehand: its CustomResourceDefinition widgets.example.com is in the same input"

@@ -94,7 +94,7 @@ func TestCreateExplainsAndWatches(t *testing.T) {
 // TestWatchWithoutAConsole follows by the cluster's own state where no console can be asked.
 func TestWatchWithoutAConsole(t *testing.T) {
 	t.Parallel()
-	plane := testplane.Start(t, testplane.Options{Loops: "upstream", Nodes: 1})
+	plane := upstreamPlane(t)
 	namespace := newNamespace(t, clientOf(t, plane), "alone")
 	madeBy(t, plane, deploymentOf, 0, []string{"is moving", "web is settled", "All is complete after "}, "create", "--watch", "--timeout=50s", "-n", namespace)
 }

@@ -78,7 +78,7 @@ func explainOrFail(t *testing.T, kubeconfig string, args ...string) string {
 // and explain say beforehand how: the same hash means the same name.
 func TestExplainNamesLikeUpstream(t *testing.T) {
 	t.Parallel()
-	plane := testplane.Start(t, testplane.Options{Loops: "upstream", Nodes: 1})
+	plane := upstreamPlane(t)
 	client := clientOf(t, plane)
 	if is, err := client.Discovery().ServerVersion(); err != nil || is.Minor != "36" {
 		t.Skipf("a hash covers every field that a release knows, and the API server's is %v: %v", is, err)

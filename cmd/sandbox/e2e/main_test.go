@@ -124,3 +124,9 @@ var ownPlane = shared(func(s *suite) *demo {
 	d.firstReady = firstReady(s, d.Plane, began)
 	return d
 })
+
+// upstreamPlane is shared by tests that look from outside at what kube-controller-manager's loops
+// do in namespaces of their own.
+var upstreamPlane = shared(func(s *suite) *testplane.Plane {
+	return testplane.Start(s, testplane.Options{Loops: "upstream"})
+})

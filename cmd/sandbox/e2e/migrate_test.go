@@ -240,7 +240,7 @@ func (m *moves) churn(t *testing.T) {
 func eachLoops(t *testing.T, test func(*testing.T, *testplane.Plane)) {
 	t.Run("upstream", func(t *testing.T) {
 		t.Parallel()
-		test(t, testplane.Start(t, testplane.Options{Loops: "upstream"}))
+		test(t, upstreamPlane(t))
 	})
 	t.Run("own", func(t *testing.T) {
 		t.Parallel()

@@ -16,7 +16,7 @@ import (
 // three in the morning. Each answer stands on one page, where a browser shows it.
 func TestTenQuestions(t *testing.T) {
 	t.Parallel()
-	plane := testplane.Start(t, testplane.Options{Loops: "upstream"})
+	plane := upstreamPlane(t)
 	client := clientOf(t, plane)
 	namespace := newNamespace(t, client, "three")
 	m := startManager(t, plane.LoopscopeKubeconfig, "--watch", "--history=off")

@@ -64,19 +64,12 @@ func must(t testing.TB, err error) {
 // LOOPSCOPE_E2E_UNBLOCKED asks for more than a sample.
 func TestUnblocked(t *testing.T) {
 	trials := testplane.Number(t, "LOOPSCOPE_E2E_UNBLOCKED", 3)
-	sides := []string{"own"}
+	sides := map[string]*testplane.Plane{"own": ownPlane(t).Plane}
 	if trials > 6 {
-		sides = append(sides, "upstream")
+		sides["upstream"] = upstreamPlane(t)
 	}
-	for _, side := range sides {
-		plane := testplane.Start(t, testplane.Options{Loops: side})
-		config := plane.Config(t)
-		config.QPS = -1 // The test's own requests must not wait for each other.
-		client, err := kubernetes.NewForConfig(config)
-		if err != nil {
-			t.Fatal(err)
-		}
-		took := unblocked(t, client, int(trials))
+	for side, plane := range sides {
+		took := unblocked(t, clientOf(t, plane), int(trials))
 		slices.Sort(took)
 		t.Logf("%s: first pod after p50 %s, p95 %s, at most %s, of %d", side, took[len(took)/2], took[len(took)*95/100], took[len(took)-1], len(took))
 		if worst := took[len(took)-1]; side == "own" && worst > refusedFor {
