@@ -134,6 +134,7 @@ func situations(w *world) []exhibit {
 func (x *exhibition) states(t testing.TB, w *world) {
 	empty := newWorld(t, storyNow.Add(-time.Hour)).server(func(o *Options) { o.Loops = nil })
 	watching := w.server(func(o *Options) { o.Mode, o.Shadow = "watch", shadowed })
+	agreeing := w.server(func(o *Options) { o.Mode, o.Shadow = "watch", agreed })
 	standby := w.server(func(o *Options) { o.Leadership = led })
 	unreachable := w.server(func(o *Options) {
 		o.Server = func() telemetry.ServerState {
@@ -189,6 +190,7 @@ func (x *exhibition) states(t testing.TB, w *world) {
 		{id: "unreachable-story", title: "The story of a rollout in an outage", path: web + "/story", server: unreachable},
 		{id: "recording", title: "A recording", path: web, server: recording},
 		{id: "shadow-watching", title: "Shadow, watching", path: "/shadow", server: watching},
+		{id: "shadow-agrees", title: "Shadow, all agree", path: "/shadow", server: agreeing},
 		{id: "about-watching", title: "About, watching", path: "/about", server: watching},
 		{id: "about-standby", title: "About, standing by", path: "/about", server: standby},
 		{id: "about-unreachable", title: "About, without an API server", path: "/about", server: unreachable},

@@ -36,6 +36,15 @@ func shadowed() telemetry.ShadowState {
 			{Verdict: telemetry.ShadowUnsigned, Predictable: pod, At: storyNow.Add(-40 * time.Minute), Object: telemetry.Object{Loop: "replicaset", Namespace: "payments", Name: "ledger-59d8c7b6f4"}, Target: "ledger-59d8c7b6f4-x2x9p", Question: "RS-8.size", Predicted: "none", Observed: "ledger-59d8c7b6f4-x2x9p", WrittenOn: "479950", Epoch: "7c41", SeenIn: 5}}}
 }
 
+// agreed is a comparison in which no decision came out otherwise.
+func agreed() telemetry.ShadowState {
+	count := func(aspect decision.Aspect, of, question string, n uint64) telemetry.ShadowQuestion {
+		return telemetry.ShadowQuestion{Loop: "deployment", Predictable: decision.Predictable{Aspect: aspect, Of: of}, Question: question, Counts: map[telemetry.ShadowVerdict]uint64{telemetry.ShadowAgrees: n}}
+	}
+	return telemetry.ShadowState{Syncs: 940, Silent: 754, Events: telemetry.ShadowEvents{Followed: true, Told: 61},
+		Questions: []telemetry.ShadowQuestion{count(decision.AspectSize, "ReplicaSet", "RR-1", 96), count(decision.AspectEvent, "Deployment", "RR-1", 61)}}
+}
+
 // TestShadowCompares: what is unexplained comes first and is counted in the
 // sentence; each number stands beside what it is of.
 func TestShadowCompares(t *testing.T) {
@@ -67,6 +76,21 @@ func TestShadowCompares(t *testing.T) {
 	})
 	if _, body = get(t, h.URL, "/shadow"); !strings.Contains(body, "Nothing could be compared yet.") || !strings.Contains(body, "No differences so far.") {
 		t.Error("a new process does not say that nothing is compared")
+	}
+}
+
+// TestShadowAgrees: where all is well, the page says so, and does not count nothing.
+func TestShadowAgrees(t *testing.T) {
+	_, h := planWorld(t).serve(func(o *Options) { o.Mode, o.Shadow = "watch", agreed })
+	_, body := get(t, h.URL, "/shadow")
+	d := parse(t, body)
+	if want := "All 157 decisions of the other controller that can be compared agree with Kubernetes' rules."; d.one("h1") != want {
+		t.Errorf("%q, want %q", d.one("h1"), want)
+	}
+	for _, want := range []string{"No differences so far.", "so far, an event was seen for each creation, deletion and new size that agrees.", "so far, that was enough for all writes and events."} {
+		if !strings.Contains(d.one("main"), want) {
+			t.Errorf("the page does not say %q", want)
+		}
 	}
 }
 

@@ -99,7 +99,7 @@ func (s *Pages) compared(st telemetry.ShadowState) views.Shadow {
 		{Title: "What is compared", Text: views.Say("What anybody can see of a decision: sizes, creations (the size that something is created with by its event alone) and deletions, adoption and release, the counts and conditions of a status, and that the revision was written (not which). A write agrees if the rules say so of any state that the other controller can have had: those that the last sync here knew, and if need be those between and of the half minute before, as each kind of objects has a cache of its own, and a controller decides first and writes later. A pod that goes agrees by its rank: Kubernetes has no order for pods that became ready and were created in one second. Conditions may be written one after another; what stays missing is listed as not written. What somebody else writes is not held against the other controller, and not counted in the share.")},
 		{Title: "Who created and deleted", Text: views.Say("Creations are signed: managedFields name who made an object. Deletions are not: that of a pod is put down to the other controller where one of its events says so. Nor is what goes from a status, its conditions or the annotations, a number that becomes 0 included. What is not called for and nobody signed is listed as unsigned, and not counted: a person may have done it, or the garbage collector, which releases under the name of kube-controller-manager.")},
 		shadowEvents(&st.Events),
-		{Title: "What it takes", Text: views.Sayf("It looks back on the last 4,096 syncs, and on the newest few of each object. It may use a fifth of one processor; %s left out because that was not enough.", prose.Thousands(st.LeftOut)+prose.Plural(st.LeftOut, " write or event was", " writes and events were"))},
+		{Title: "What it takes", Text: views.Say("It looks back on the last 4,096 syncs, and on the newest few of each object. It may use a fifth of one processor; " + leftOut(st.LeftOut) + ".")},
 		shadowRights()}
 	v.Notes = append(v.Notes, s.releaseNote()...)
 	if st.Missed > 0 {
@@ -123,10 +123,21 @@ func shadowEvents(e *telemetry.ShadowEvents) views.ShadowNote {
 	return n
 }
 
+// leftOut is how many writes and events there was no time to compare.
+func leftOut(n uint64) string {
+	if n == 0 {
+		return "so far, that was enough for all writes and events"
+	}
+	return prose.Thousands(n) + prose.Plural(n, " write or event was", " writes and events were") + " left out because that was not enough"
+}
+
 // untold is how many writes no event told of.
 func untold(e *telemetry.ShadowEvents) string {
-	if e.Told == 0 {
+	switch {
+	case e.Told == 0:
 		return "none was due so far"
+	case e.Untold == 0:
+		return "so far, an event was seen for each creation, deletion and new size that agrees"
 	}
 	return "no event was seen for " + prose.Thousands(e.Untold) + " of the " + prose.Thousands(e.Told) + " creations, deletions and new sizes that agree"
 }
