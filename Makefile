@@ -151,7 +151,8 @@ parity: $(BIN)/sandbox ## What 200 random and all scripted scenarios leave, with
 parity-shadow: build ## The same, and what a process that watches finds beside upstream's loops meanwhile (60 random scenarios)
 	LOOPSCOPE_PARITY_SHADOW=yes LOOPSCOPE_PARITY_RANDOM=$${LOOPSCOPE_PARITY_RANDOM:-60} $(MAKE) parity
 
-RELEASES ?= v1.30.14 v1.31.14 v1.32.13 v1.33.13 v1.34.4 v1.35.4
+# The newest patch releases that the Go module proxy has all modules of.
+RELEASES ?= v1.30.14 v1.31.0 v1.32.9 v1.33.13 v1.34.4 v1.35.4
 
 .PHONY: versions
 versions: $(BIN)/sandbox build ## Build Kubernetes 1.30 to 1.35, and run the shadow and the loops beside each (over an hour; RELEASES=v1.30.14 for one, CHECK=no only builds)
