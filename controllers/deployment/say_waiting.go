@@ -3,6 +3,7 @@ package deployment
 import (
 	"strings"
 
+	"github.com/loopscope/loopscope/controllers/diagnosis"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
 )
@@ -155,6 +156,11 @@ func (p *teller) settled() bool {
 	return p.say("settled", decision.ToneOK, "is", "settled", p.withRecentChange(lead), nil)
 }
 
+// withCause is a lead with what keeps a pod from being available.
+func (p *teller) withCause(lead decision.Words) decision.Words {
+	return p.fit(p.clauses(lead.Say("; "), p.relevant()[:1], 1))
+}
+
 // short is a rollout that is complete, with fewer pods available than wanted.
 func (p *teller) short() bool {
 	lead := p.share()
@@ -169,7 +175,9 @@ func (p *teller) short() bool {
 	code, then := "short", words("Its rollout is complete, so no deadline runs")
 	if f := p.blocker(); f != nil {
 		code = f.Code
-		lead = p.fit(p.clauses(lead.Say("; "), p.relevant()[:1], 1))
+		if lead = p.withCause(lead); diagnosis.Length(lead) > longLead {
+			lead = p.withCause(p.share()) // What keeps the pod comes before since when.
+		}
 		then = p.fit(append(p.recovers().Say("; "), words("its rollout is complete, so no deadline runs")...))
 	}
 	if p.available >= p.floor() {
