@@ -17,5 +17,5 @@ var ReleaseRules = []decision.ReleaseRule{
 	{Since: 34, Tag: "RS-11", Before: "A pod that is ready counts as available up to a second later than `minReadySeconds` says."},
 	{Since: engine.ReleaseSidecars, Tag: "P-5", Before: "Restarts of sidecars do not count.", Followed: true},
 	{Since: 32, Tag: "S-3", Before: "An annotation `deployment.kubernetes.io/max-replicas` that is 0 or negative is calculated with as it is."},
-	{Since: 32, Tag: "EV-1", Before: "The event says `Scaled up replica set X to B from A`, and of a new one `to N`."},
+	{Since: engine.ReleaseSizeEvents, Tag: "EV-1", Before: "The event says `Scaled up replica set X to B from A`, and of a new one `to N`.", Followed: true},
 }

@@ -152,6 +152,8 @@ func (c sizedCore) Settle(rounds []decision.Round) *decision.Report {
 			case o.State == decision.Refused:
 				events = append(events, decision.Event{Type: "Warning", Reason: "Failed", Message: "Error: " + o.Failure.Message})
 				changes = []decision.Change{{Field: "status.conditions[Failure]", To: "True Refused"}}
+			case a.Kind == decision.CreateReplicaSet:
+				events = append(events, decision.Event{Type: "Normal", Reason: "Made", Message: a.Target.Name + " created"})
 			case a.Size != nil:
 				events = append(events, decision.Event{Type: "Normal", Reason: "Scaled", Message: fmt.Sprintf("%s to %d", a.Target.Name, a.Size.To)})
 			}

@@ -76,7 +76,7 @@ func (s *Shadow) search(base, seenIn *Trace, o *observed, best answer) answer {
 			}
 			if best.tried = tried; best.whole() {
 				if s.state.Events.Followed {
-					best.told = eventsOf(v.snapshot)
+					best.told = s.eventsOf(v.snapshot)
 				}
 				return best
 			}
@@ -190,8 +190,8 @@ func (s *Shadow) covers(p, seen *decision.Prediction) bool {
 	switch {
 	case p.Same(*seen):
 		return true
-	case p.Aspect == decision.AspectCreation && s.Rehashes != nil && s.Rehashes():
-		return beforeHash(p.Name) != "" && beforeHash(p.Name) == beforeHash(seen.Name)
+	case p.Aspect == decision.AspectCreation && s.rehashes():
+		return decision.BeforeHash(p.Name) != "" && decision.BeforeHash(p.Name) == decision.BeforeHash(seen.Name)
 	case p.Aspect != decision.AspectConditions && p.Aspect != decision.AspectAnnotations:
 		return false
 	}
@@ -199,8 +199,7 @@ func (s *Shadow) covers(p, seen *decision.Prediction) bool {
 	return !slices.ContainsFunc(strings.Split(seen.What, decision.Between), func(x string) bool { return !slices.Contains(all, x) })
 }
 
-// beforeHash is what stands before the last hyphen of a name, "" where there is none.
-func beforeHash(name string) string { return name[:max(0, strings.LastIndexByte(name, '-'))] }
+func (s *Shadow) rehashes() bool { return s.Rehashes != nil && s.Rehashes() }
 
 // created is how many objects of a sort others made that the decision did not know of.
 func (d *decided) created(t *Trace, of string) (n int64) {

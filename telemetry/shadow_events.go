@@ -257,18 +257,18 @@ func (s *Shadow) eventsOn(t *Trace) []decision.Event {
 		if len(s.events) >= maxEvents {
 			clear(s.events)
 		}
-		told = eventsOf(s.decoded(t))
+		told = s.eventsOf(s.decoded(t))
 		s.events[t] = told
 	}
 	return told
 }
 
 // eventsOf are those of a snapshot; none of one that no cluster ever was like.
-func eventsOf(snapshot decision.Snapshot) (list []decision.Event) {
+func (s *Shadow) eventsOf(snapshot decision.Snapshot) (list []decision.Event) {
 	defer func() {
 		if recover() != nil {
 			list = nil
 		}
 	}()
-	return decision.EventsOn(snapshot)
+	return decision.EventsOn(snapshot, s.rehashes())
 }

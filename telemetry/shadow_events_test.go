@@ -48,6 +48,26 @@ func TestShadowOfEvents(t *testing.T) {
 	}
 }
 
+// TestShadowOfEventsOfAnotherRelease: the name of what is created has another hash there, and nothing else is another.
+func TestShadowOfEventsOfAnotherRelease(t *testing.T) {
+	for message, want := range map[string]ShadowVerdict{"web-5d4 created": ShadowAgrees, "web-3 created": ShadowAgrees, "shop-5d4 created": ShadowUnexplained, "web-5d4 gone": ShadowUnexplained} {
+		for _, rehashed := range []bool{true, false} {
+			w := newWatching(t)
+			w.shadow.Follows(true, "")
+			w.shadow.Rehashes = func() bool { return rehashed }
+			w.on(sized{New: "web-3"})
+			w.says("Normal", "Made", message)
+			w.on(sized{New: "web-3"})
+			if !rehashed && message != "web-3 created" {
+				want = ShadowUnexplained
+			}
+			if st := w.later(); st.Count(want) != 1 {
+				t.Errorf("%s, rehashed %t: %+v", message, rehashed, st)
+			}
+		}
+	}
+}
+
 // TestShadowOfNoEvent: one that is missing is counted and no difference, and one of a write that is a
 // difference is not another one.
 func TestShadowOfNoEvent(t *testing.T) {

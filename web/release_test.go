@@ -69,7 +69,7 @@ func TestRulesSayWhatIsOtherwise(t *testing.T) {
 	for path, want := range map[string]string{
 		"/rules":       "Before v1.32: Restarts of sidecars do not count. The loops do the same.",
 		"/deployments": "rules of Kubernetes v1.36 beside v1.30.14",
-		"/shadow":      "The API server is v1.30.14, whose release differs from v1.36 in 10 rules. Decided here as in that release: ST-5, RS-7, P-5. Decided as in v1.36: RS-1,",
+		"/shadow":      "The API server is v1.30.14, whose release differs from v1.36 in 10 rules. Decided here as in that release: ST-5, RS-7, P-5, EV-1. Decided as in v1.36: RS-1,",
 	} {
 		_, body := get(t, h.URL, path)
 		d := parse(t, body)

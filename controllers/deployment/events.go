@@ -16,7 +16,7 @@ func (c *settler) events(rounds []decision.Round) []decision.Event {
 	for _, r := range rounds {
 		for i, o := range r.Outcomes {
 			if i < len(r.Verdict.Actions) && o.State == decision.Written {
-				list = append(list, scalingEvents(r.Verdict.Actions[i])...)
+				list = append(list, c.scalingEvents(&r.Verdict.Actions[i])...)
 			}
 		}
 	}
@@ -29,7 +29,7 @@ func (c *settler) events(rounds []decision.Round) []decision.Event {
 	return append(list, c.rollbackEvents()...)
 }
 
-func scalingEvents(a decision.Action) []decision.Event {
+func (c *settler) scalingEvents(a *decision.Action) []decision.Event {
 	if a.Size == nil || a.Size.From == a.Size.To {
 		return nil
 	}
@@ -37,8 +37,14 @@ func scalingEvents(a decision.Action) []decision.Event {
 	if a.Size.To < a.Size.From {
 		direction = "down"
 	}
-	return []decision.Event{{Type: "Normal", Reason: reasonScaling,
-		Message: fmt.Sprintf("Scaled %s replica set %s from %d to %d", direction, a.Target.Name, a.Size.From, a.Size.To)}}
+	sizes := fmt.Sprintf("from %d to %d", a.Size.From, a.Size.To)
+	switch {
+	case c.s.SizeEventsBefore132 && a.Kind == decision.CreateReplicaSet:
+		sizes = fmt.Sprintf("to %d", a.Size.To)
+	case c.s.SizeEventsBefore132:
+		sizes = fmt.Sprintf("to %d from %d", a.Size.To, a.Size.From)
+	}
+	return []decision.Event{{Type: "Normal", Reason: reasonScaling, Message: fmt.Sprintf("Scaled %s replica set %s %s", direction, a.Target.Name, sizes)}}
 }
 
 // rollbackEvents tell how a rollback ended ([RB-4]).

@@ -215,15 +215,9 @@ func (p *teller) ends(alone, byAction string) decision.Words {
 	case len(list) == 1:
 		return append(w, list[0].Unblocks...)
 	}
-	all := slices.Clone(w)
-	for i := range list {
-		if i > 0 {
-			all = all.Say(" and ")
-		}
-		all = append(all, list[i].Unblocks...)
-	}
+	all := append(slices.Clone(w), diagnosis.Together(list)...)
 	if diagnosis.Length(all) > longLead-len("; nothing is rolled back and no retry is scheduled") {
-		return w.Say("only when all of them are resolved")
+		return append(w, diagnosis.AllEnd...)
 	}
 	return all
 }

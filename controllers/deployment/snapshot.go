@@ -93,6 +93,8 @@ type Snapshot struct {
 	// LastProgress is when a size, readiness or availability last changed, as
 	// far as this process has seen; zero if it has not.
 	LastProgress time.Time `json:"lastProgress,omitzero"`
+	// SizeEventsBefore132 has the events of sizes read as those of releases before v1.32 ([C-3], [EV-1]).
+	SizeEventsBefore132 bool `json:"sizeEventsBefore132,omitempty"`
 }
 
 // Echo is a write of ours that its cache does not show yet.

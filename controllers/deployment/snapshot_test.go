@@ -45,7 +45,7 @@ func drawSnapshot(t *rapid.T) *deployment.Snapshot {
 		Revision:   rapid.SampledFrom([]string{"", "1", "x"}).Draw(t, "revision"),
 		RollbackTo: rapid.SampledFrom([]string{"", "", "", "0", "1", "-1", "x"}).Draw(t, "rollback"),
 		NextName:   "web-next", NextHash: "next", CollisionName: "web-other", CollisionHash: "other",
-		CountTerminating: rapid.Bool().Draw(t, "terminating"), Status: drawStatus(t)}
+		CountTerminating: rapid.Bool().Draw(t, "terminating"), SizeEventsBefore132: rapid.Bool().Draw(t, "size events"), Status: drawStatus(t)}
 	if rarely("selector") {
 		s.SelectorError = "bad"
 	}

@@ -265,7 +265,7 @@ func (l *disruptions) sayEvicted(f *decision.Finding) decision.Words {
 	switch l.why {
 	case byRequest:
 		f.Show = "kubectl get nodes"
-		return evicted.Say(" through the Eviction API, for example by a drain")
+		return evicted.Say(" through the Eviction API, as in a drain")
 	case byTaint:
 		f.Show = "kubectl describe node " + p.Node
 		if l.again() {

@@ -39,7 +39,7 @@ func TestDisrupted(t *testing.T) {
 		{"shutdown", kubelet("Terminated", "Pod was terminated in response to imminent node shutdown."), "evicted",
 			"was evicted from node node-1 (Pod was terminated in response to imminent node shutdown) | when its replacement becomes available", "kubectl describe node node-1", false},
 		{"drained", decision.Disruption{Target: "EvictionByEvictionAPI", Message: "Eviction API: evicting"}, "evicted",
-			"was evicted from node node-1 through the Eviction API, for example by a drain | when its replacement becomes available", "kubectl get nodes", false},
+			"was evicted from node node-1 through the Eviction API, as in a drain | when its replacement becomes available", "kubectl get nodes", false},
 		{"tainted", decision.Disruption{Target: "DeletionByTaintManager", Message: "Taint manager: deleting due to NoExecute taint"}, "evicted",
 			"was evicted from node node-1 by a NoExecute taint | when its replacement becomes available", "kubectl describe node node-1", false},
 		{"without a node", decision.Disruption{Target: "DeletionByPodGC", Message: "PodGC: node no longer exists"}, "evicted",

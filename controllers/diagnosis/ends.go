@@ -21,9 +21,20 @@ func Ends(list []decision.Finding) decision.Words {
 		w = decision.Words{}.Say("Needs action: unblocks ")
 	}
 	if len(list) > 2 {
-		return w.Say("only when all of them are resolved")
+		return append(w, AllEnd...)
 	}
+	return append(w, Together(list)...)
+}
+
+// AllEnd is when several findings end, where there is no saying for each of them.
+var AllEnd = decision.Words{}.Say("only when all of them are resolved")
+
+// Together is when all of the findings end; the same is not said twice.
+func Together(list []decision.Finding) (w decision.Words) {
 	for i := range list {
+		if slices.ContainsFunc(list[:i], func(f decision.Finding) bool { return slices.Equal(f.Unblocks, list[i].Unblocks) }) {
+			return AllEnd
+		}
 		if i > 0 {
 			w = w.Say(" and ")
 		}

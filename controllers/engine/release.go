@@ -15,6 +15,8 @@ const (
 	ReleaseTerminating = 35
 	// ReleaseSidecars: the restarts of sidecars are compared where those of containers are the same.
 	ReleaseSidecars = 32
+	// ReleaseSizeEvents: the event of a size says "from A to B", of a new ReplicaSet as well.
+	ReleaseSizeEvents = 32
 )
 
 // RuleGates are those features. They are on unless somebody switches them off, or the API server is

@@ -15,6 +15,13 @@ func TestEventForetells(t *testing.T) {
 		{"a … b", "a  b", false},
 		{"a … b", "a x b", true},
 		{"…", "anything", true},
+		{"Failed to create web-…: …", "Failed to create web-5d4: no", true},
+		{"Failed to create web-…: …", "Failed to create web-: no", false},
+		{"Failed to create web-…: …", "Failed to create web-5d4: ", false},
+		{"Failed to create web-…: …", "Failed to create web-5d4", false},
+		{"Failed to create web-…: …", "Failed to create web-", false},
+		{"……", "ab", true},
+		{"……", "a", false},
 	} {
 		e, seen := Event{Type: "Normal", Reason: "R", Message: c.predicted}, Event{Type: "Normal", Reason: "R", Message: c.published}
 		if got := e.Foretells(&seen); got != c.same {

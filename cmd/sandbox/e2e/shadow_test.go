@@ -28,20 +28,13 @@ func TestShadowBesideUpstream(t *testing.T) {
 	t.Run("replicationcontroller", func(t *testing.T) { resizeController(t, client, namespace) })
 	runPlans(t, client, namespace, first, testplane.Number(t, "LOOPSCOPE_E2E_SHADOW", 2))
 
-	c := watch.Compared(t)
+	c := watch.Settled(t)
 	t.Logf("seed %d: %s", first, c)
+	c.Check(t)
 	for _, k := range c.Kinds {
 		if k.Aspect == "event" && k.Compared == 0 {
 			t.Errorf("%s: no event was compared", k.Loop)
 		}
-		// On a machine with much to do a cache here may lag by more than is looked back for; and which pod
-		// goes depends on those of other ReplicaSets, which are known as of each sync alone.
-		if open := k.Unexplained(); 50*open > k.Compared+100 {
-			t.Errorf("%s, %s of %s: %d of %d are unexplained", k.Loop, k.Aspect, k.Kind, open, k.Compared)
-		}
-	}
-	if compared, _ := c.Total(); !c.Compares || compared < 10 {
-		t.Errorf("%d decisions were compared", compared)
 	}
 	_, metrics := fetch(t, watch.Dashboard+"/metrics")
 	if !strings.Contains(metrics, `loopscope_shadow_compared_total{aspect="status",kind="Deployment",loop="deployment",`) || !strings.Contains(metrics, `loopscope_shadow_decisions_total{verdict="unexplained"} `) || !strings.Contains(metrics, "loopscope_shadow_overdue ") {

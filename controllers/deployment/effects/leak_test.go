@@ -8,6 +8,7 @@ import (
 	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/controllers/family"
 	"github.com/loopscope/loopscope/controllers/internal/lab"
+	"github.com/loopscope/loopscope/telemetry"
 )
 
 // [C-2]: the switches are read at every use.
@@ -19,6 +20,19 @@ func TestDeploymentSwitchIsReadAtUse(t *testing.T) {
 		on = want
 		if got := lookedAt(t, caches).s.CountTerminating; got != want {
 			t.Errorf("switched to %v: terminating %v", want, got)
+		}
+	}
+}
+
+// [C-3]: events of sizes read as today from v1.32 of the API server on, and where its release is not known.
+func TestSizeEventsFollowTheRelease(t *testing.T) {
+	var is telemetry.Release
+	caches := newDeploymentCachesWith(t, engine.Options{Release: func() telemetry.Release { return is }})
+	caches.Add(t, lab.Deployment("web", "d", "RollingUpdate"))
+	for version, want := range map[telemetry.Release]bool{{}: false, {Version: "v1.31.14", Minor: 31}: true, {Version: "v1.32.0", Minor: 32}: false} {
+		is = version
+		if got := lookedAt(t, caches).s.SizeEventsBefore132; got != want {
+			t.Errorf("beside %q: %v", version.Version, got)
 		}
 	}
 }

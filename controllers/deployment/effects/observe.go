@@ -125,6 +125,7 @@ func (t *deploymentSync) fill() {
 	s.NamespaceTerminating = t.controller.opts.Ledger.TerminatingSince(d.Namespace, d.CreationTimestamp.Time)
 	s.Recent = engine.Current(t.controller.changes.Of(t.key, s.UID).change, s.Now)
 	s.CountTerminating = t.controller.opts.TerminatingReplicas()
+	s.SizeEventsBefore132 = t.controller.opts.Release().Before(engine.ReleaseSizeEvents)
 	t.template = t.controller.templates.get(t.key, d)
 	s.Arrived = t.controller.Arrived(t.key)
 	t.nameNext()
