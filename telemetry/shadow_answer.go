@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
@@ -184,19 +183,10 @@ func (s *Shadow) compared(t *Trace, o *observed, d decided) answer {
 	return a
 }
 
-// covers reports whether a prediction has all of what was observed. Upstream may write conditions
-// and annotations one after another, which are written at once here; a status is written whole.
+// covers reports whether a prediction has all of what was observed.
 func (s *Shadow) covers(p, seen *decision.Prediction) bool {
-	switch {
-	case p.Same(*seen):
-		return true
-	case p.Aspect == decision.AspectCreation && s.rehashes():
-		return decision.BeforeHash(p.Name) != "" && decision.BeforeHash(p.Name) == decision.BeforeHash(seen.Name)
-	case p.Aspect != decision.AspectConditions && p.Aspect != decision.AspectAnnotations:
-		return false
-	}
-	all := strings.Split(p.What, decision.Between)
-	return !slices.ContainsFunc(strings.Split(seen.What, decision.Between), func(x string) bool { return !slices.Contains(all, x) })
+	base := decision.BeforeHash(p.Name)
+	return p.Covers(seen) || p.Aspect == decision.AspectCreation && s.rehashes() && base != "" && base == decision.BeforeHash(seen.Name)
 }
 
 func (s *Shadow) rehashes() bool { return s.Rehashes != nil && s.Rehashes() }

@@ -35,8 +35,17 @@ func Length(w decision.Words) int {
 }
 
 // Fit shortens the longest words of others until all of it fits into limit characters,
-// or until nothing more can be left out. Our own words stay whole.
-func Fit(w decision.Words, limit int) decision.Words { return shorten(w, limit, leastQuote) }
+// and leaves out those in brackets where it still does not. Our own words stay whole.
+func Fit(w decision.Words, limit int) decision.Words {
+	w = shorten(w, limit, leastQuote)
+	for i := len(w) - 2; i > 0 && Length(w) > limit; i-- {
+		if w[i].Kind == decision.Quote && w[i-1].Text == " (" && w[i+1].Text == ")" {
+			w = slices.Concat(w[:i-1], w[i+2:])
+			i = len(w) - 1
+		}
+	}
+	return w
+}
 
 // Fair is Fit as long as enough is left of the words of others to understand them.
 func Fair(w decision.Words, limit int) (fitted decision.Words, ok bool) {

@@ -39,6 +39,10 @@ func TestFit(t *testing.T) {
 		{"the first of two", decision.Words{}.Quote(x(40)).Quote(x(40)), 70, []int{30, 40}},
 		{"nothing of others", decision.Words{}.Say(x(30)).Name(x(40)), 10, []int{30, 40}},
 		{"as little as has to be left", decision.Words{}.Quote(x(24)), 10, []int{24}},
+		{"as much as has to be left in brackets", decision.Words{}.Say(x(30)).Say(" (").Quote(x(40)).Say(")"), 57, []int{30, 2, 24, 1}},
+		{"brackets that can go", decision.Words{}.Say(x(30)).Say(" (").Quote(x(40)).Say(")").Say(x(10)), 66, []int{30, 10}},
+		{"brackets that are ours", decision.Words{}.Say(x(30)).Say(" (").Name(x(40)).Say(")"), 10, []int{30, 2, 40, 1}},
+		{"the last brackets alone", decision.Words{}.Say(" (").Quote(x(24)).Say(")").Say(" (").Quote(x(24)).Say(")"), 30, []int{2, 24, 1}},
 		{"nothing", nil, 0, nil},
 	} {
 		before := diagnosis.Length(c.words)

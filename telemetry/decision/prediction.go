@@ -52,6 +52,27 @@ func (p Prediction) Same(as Prediction) bool {
 	return p == as
 }
 
+// Covers reports whether it has all of the changes of another one of the same aspect. Upstream may write
+// conditions and annotations one after another, which are written at once here; a status is written whole.
+func (p *Prediction) Covers(seen *Prediction) bool {
+	if p.Same(*seen) || p.Aspect != AspectConditions && p.Aspect != AspectAnnotations {
+		return p.Same(*seen)
+	}
+	predicted, written := strings.Split(p.What, Between), strings.Split(seen.What, Between)
+	if open := slices.Index(predicted, otherAnnotations); open >= 0 {
+		return within(slices.Delete(predicted, open, open+1), written)
+	}
+	return within(written, predicted)
+}
+
+// within reports whether a list has all of another one.
+func within(some, list []string) bool {
+	return !slices.ContainsFunc(some, func(x string) bool { return !slices.Contains(list, x) })
+}
+
+// otherAnnotations stands for those that a rollback gives back, of which a snapshot has none.
+const otherAnnotations = "metadata.annotations[" + Open + "]"
+
 // Arrow stands between the old and the new value of a change, and Between between changes.
 const (
 	Arrow   = " → "
@@ -106,7 +127,11 @@ func (a *Action) foretold() (list []Prediction) {
 		}
 		return list
 	case UpdateDeployment:
-		list = ChangesOf(a.Target.Kind, a.Target.Name, a.Changes)
+		changes := slices.Clone(a.Changes)
+		if a.Restore != nil {
+			changes = append(changes, Change{Field: otherAnnotations})
+		}
+		list = ChangesOf(a.Target.Kind, a.Target.Name, changes)
 		for i := range list {
 			list[i].Question = a.Question
 		}

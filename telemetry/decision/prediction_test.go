@@ -39,6 +39,9 @@ func TestForetell(t *testing.T) {
 		p(decision.AspectStatus, "Deployment", "web", "status.ready 1 → 2, status.replicas 3 → 4", "Q-9"), p(decision.AspectConditions, "Deployment", "web", "status.conditions[Progressing]  → True Created", "Q-9"),
 		p(decision.AspectAnnotations, "Deployment", "web", "metadata.annotations[x]", "Q-9"),
 	}
+	v.Actions = append(v.Actions, v.Actions[9])
+	v.Actions[10].Restore = &set
+	want = slices.Insert(want, 8, p(decision.AspectAnnotations, "Deployment", "web", "metadata.annotations[back], metadata.annotations[…]", "Q-7"))
 	loop := decision.Loop{Kind: "Deployment"}
 	if got := loop.Foretell("web", &v, &r); len(got) != 0 {
 		t.Errorf("what is not declared: %+v", got)
@@ -61,6 +64,32 @@ func TestForetell(t *testing.T) {
 	} {
 		if from, to := of.Sizes(); from != want[0] || to != want[1] {
 			t.Errorf("%+v: %d and %d", of, from, to)
+		}
+	}
+}
+
+// What is written one after another is covered in parts, and of a rollback that its request is cleared.
+func TestPredictionCovers(t *testing.T) {
+	annotations, conditions, status := decision.AspectAnnotations, decision.AspectConditions, decision.AspectStatus
+	for _, c := range []struct {
+		aspect          decision.Aspect
+		predicted, seen string
+		want            bool
+	}{
+		{status, "a 1 → 2, b 3 → 4", "a 1 → 2, b 3 → 4", true},
+		{status, "a 1 → 2, b 3 → 4", "a 1 → 2", false},
+		{conditions, "a, b", "b", true},
+		{conditions, "a, b", "b, c", false},
+		{annotations, "a, b", "a", true},
+		{annotations, "metadata.annotations[a], metadata.annotations[…]", "metadata.annotations[a]", true},
+		{annotations, "metadata.annotations[a], metadata.annotations[…]", "metadata.annotations[a], metadata.annotations[b]", true},
+		{annotations, "metadata.annotations[a], metadata.annotations[…]", "metadata.annotations[b]", false},
+	} {
+		p := decision.Prediction{Predictable: decision.Predictable{Aspect: c.aspect, Of: "Deployment"}, What: c.predicted, Question: "Q-1"}
+		seen := p
+		seen.What, seen.Question = c.seen, ""
+		if got := p.Covers(&seen); got != c.want {
+			t.Errorf("%s: %q covers %q: %t", c.aspect, c.predicted, c.seen, got)
 		}
 	}
 }
