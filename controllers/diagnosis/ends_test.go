@@ -32,3 +32,20 @@ func TestEnds(t *testing.T) {
 		}
 	}
 }
+
+// A single pod is named where its name is known.
+func TestSubject(t *testing.T) {
+	for want, f := range map[string]decision.Finding{
+		"web-a": {Count: 1, Pods: []string{"web-a"}},
+		"1":     {Count: 1},
+		"2":     {Count: 2, Pods: []string{"web-a", "web-b"}},
+		"3":     {Count: 3, Pods: []string{"web-a"}},
+	} {
+		if got := Subject(&f).At(time.Time{}); got != want {
+			t.Errorf("%d pods, of which %v are known: %q, want %q", f.Count, f.Pods, got, want)
+		}
+	}
+	if got := Subject(&decision.Finding{Count: 1, Pods: []string{"web-a", "web-b"}}).At(time.Time{}); got != "1" {
+		t.Errorf("more names than pods: %q", got)
+	}
+}

@@ -43,6 +43,10 @@ func TestFit(t *testing.T) {
 		{"brackets that can go", decision.Words{}.Say(x(30)).Say(" (").Quote(x(40)).Say(")").Say(x(10)), 66, []int{30, 10}},
 		{"brackets that are ours", decision.Words{}.Say(x(30)).Say(" (").Name(x(40)).Say(")"), 10, []int{30, 2, 40, 1}},
 		{"the last brackets alone", decision.Words{}.Say(" (").Quote(x(24)).Say(")").Say(" (").Quote(x(24)).Say(")"), 30, []int{2, 24, 1}},
+		{"all brackets", decision.Words{}.Say(" (").Quote(x(24)).Say(")").Say(" (").Quote(x(24)).Say(")"), 10, nil},
+		{"brackets with more in them", decision.Words{}.Say(" (").Quote(x(24)).Say(", and ours)"), 10, []int{2, 24, 11}},
+		{"brackets that begin otherwise", decision.Words{}.Say(" (ours: ").Quote(x(24)).Say(")"), 10, []int{8, 24, 1}},
+		{"a bracket that never ends", decision.Words{}.Say(" (").Quote(x(24)), 10, []int{2, 24}},
 		{"nothing", nil, 0, nil},
 	} {
 		before := diagnosis.Length(c.words)

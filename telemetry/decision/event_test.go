@@ -9,6 +9,12 @@ func TestEventForetells(t *testing.T) {
 	}{
 		{"Scaled web-1 to 3", "Scaled web-1 to 3", true},
 		{"Scaled web-1 to 3", "Scaled web-1 to 4", false},
+		{"Scaled web-1 to 3", "Scaled web-1 to 30", false},
+		{"Scaled web-1 to 3", "", false},
+		{"Failed … at … once", "Failed x and y once", false},
+		{"Failed … at … once", "Missed x at y once", false},
+		{"Failed … at … once", "Failed x at y twice", false},
+		{"Failed … at … once", "Failed x at y once", true},
 		{"Created pod: …", "Created pod: web-1-abcde", true},
 		{"Created pod: …", "Created pod: ", false},
 		{"Created pod: …", "Deleted pod: web-1-abcde", false},

@@ -55,7 +55,7 @@ func (p Prediction) Same(as Prediction) bool {
 // Covers reports whether it has all of the changes of another one of the same aspect. Upstream may write
 // conditions and annotations one after another, which are written at once here; a status is written whole.
 func (p *Prediction) Covers(seen *Prediction) bool {
-	if p.Same(*seen) || p.Aspect != AspectConditions && p.Aspect != AspectAnnotations {
+	if p.Aspect != AspectConditions && p.Aspect != AspectAnnotations {
 		return p.Same(*seen)
 	}
 	predicted, written := strings.Split(p.What, Between), strings.Split(seen.What, Between)

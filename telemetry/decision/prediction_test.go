@@ -59,8 +59,11 @@ func TestForetell(t *testing.T) {
 	if len(seen) != 1 || seen[0].What != "web → none" || !seen[0].Releases() || want[6].Releases() {
 		t.Errorf("a release: %+v", seen)
 	}
+	if x := p(decision.AspectStatus, "ReplicaSet", "web-1", "owner web → none", ""); x.Releases() {
+		t.Error("a status that becomes none is taken for a release")
+	}
 	for of, want := range map[decision.Prediction][2]int64{
-		p(decision.AspectSize, "ReplicaSet", "web-1", "10 → 9", ""): {10, 9}, p(decision.AspectStatus, "ReplicaSet", "web-1", "10 → 9", ""): {}, p(decision.AspectSize, "ReplicaSet", "web-1", "x → 9", ""): {},
+		p(decision.AspectSize, "ReplicaSet", "web-1", "10 → 9", ""): {10, 9}, p(decision.AspectStatus, "ReplicaSet", "web-1", "10 → 9", ""): {}, p(decision.AspectSize, "ReplicaSet", "web-1", "x → 9", ""): {}, p(decision.AspectSize, "ReplicaSet", "web-1", "10 → x", ""): {},
 	} {
 		if from, to := of.Sizes(); from != want[0] || to != want[1] {
 			t.Errorf("%+v: %d and %d", of, from, to)
@@ -84,6 +87,8 @@ func TestPredictionCovers(t *testing.T) {
 		{annotations, "metadata.annotations[a], metadata.annotations[…]", "metadata.annotations[a]", true},
 		{annotations, "metadata.annotations[a], metadata.annotations[…]", "metadata.annotations[a], metadata.annotations[b]", true},
 		{annotations, "metadata.annotations[a], metadata.annotations[…]", "metadata.annotations[b]", false},
+		{annotations, "metadata.annotations[…], metadata.annotations[a]", "metadata.annotations[a], metadata.annotations[b]", true},
+		{annotations, "metadata.annotations[…], metadata.annotations[a]", "metadata.annotations[…], metadata.annotations[a]", true},
 	} {
 		p := decision.Prediction{Predictable: decision.Predictable{Aspect: c.aspect, Of: "Deployment"}, What: c.predicted, Question: "Q-1"}
 		seen := p
