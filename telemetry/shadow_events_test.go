@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -162,5 +163,120 @@ func TestEventsAreBounded(t *testing.T) {
 	w.later()
 	if w.shadow.State(w.now.Add(time.Hour)); len(w.shadow.heard) != 0 {
 		t.Errorf("%d are kept after an hour", len(w.shadow.heard))
+	}
+}
+
+// TestShadowSigner: an event signs what it names, of its own object, where its reason is that of such a write.
+func TestShadowSigner(t *testing.T) {
+	deletion := decision.Predictable{Aspect: decision.AspectDeletion, Of: "ReplicaSet"}
+	for name, c := range map[string]struct {
+		object, reason, message string
+		want                    string
+	}{
+		"it":               {"web", "Deleted", "web-1 is gone", "deployment-controller"},
+		"another name":     {"web", "Deleted", "web-2 is gone", ""},
+		"another reason":   {"web", "Scaled", "web-1 to 0", ""},
+		"another object":   {"shop", "Deleted", "web-1 is gone", ""},
+		"no reason at all": {"web", "", "web-1 is gone", ""},
+	} {
+		w := newWatching(t)
+		w.shadow.Heard(&Published{Object: object(c.object), Component: "deployment-controller", At: w.now, Event: decision.Event{Reason: c.reason, Message: c.message}})
+		if got := w.shadow.signer(object("web"), deletion, "web-1"); got != c.want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// TestWhenAnEventHappened: as it says, where that can be so.
+func TestWhenAnEventHappened(t *testing.T) {
+	at := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		stamp    time.Time
+		happened time.Time
+		late     bool
+	}{
+		"it does not say":  {time.Time{}, at, false},
+		"before":           {at.Add(-time.Minute), at.Add(-time.Minute), false},
+		"just not late":    {at.Add(-eventWithin), at.Add(-eventWithin), false},
+		"late":             {at.Add(-eventWithin - 1), at.Add(-eventWithin - 1), true},
+		"by another clock": {at.Add(time.Minute), at, false},
+		"long ago":         {at.Add(-oldestStamp), at, false},
+		"almost long ago":  {at.Add(-oldestStamp + 1), at.Add(-oldestStamp + 1), true},
+	} {
+		e := published{Published: Published{At: at, Stamped: c.stamp}}
+		if got := e.happened(); !got.Equal(c.happened) || e.late() != c.late {
+			t.Errorf("%s: %s, late %t", name, got, e.late())
+		}
+	}
+}
+
+// TestSyncsAroundAnEvent are those of the object that it tells of, the newest before it first.
+func TestSyncsAroundAnEvent(t *testing.T) {
+	w := newWatching(t)
+	began := w.now
+	w.shadow.last = newLookBack()
+	for i, uid := range []string{"old", "new", "", "new", "new", "new"} { // at 0 s, 20 s, 40 s …
+		x := &Trace{Epoch: "e", Seq: uint64(i + 1), Object: object("web"), UID: uid, Ended: began.Add(time.Duration(i) * 20 * time.Second)}
+		w.shadow.last.remember(x)
+	}
+	for name, c := range map[string]struct {
+		at   time.Duration
+		uid  string
+		want []uint64
+	}{
+		"in between":           {65 * time.Second, "new", []uint64{4, 3, 2}},
+		"just before the next": {75 * time.Second, "new", []uint64{4, 3, 5}},
+		"of any object":        {25 * time.Second, "", []uint64{2, 1}},
+		"of the old one":       {25 * time.Second, "old", []uint64{1}},
+		"before all":           {-5 * time.Second, "", []uint64{1}},
+		"long before all":      {-time.Minute, "", nil},
+		"after all":            {10 * time.Minute, "new", []uint64{6}},
+	} {
+		var got []uint64
+		for _, x := range w.shadow.around(&published{Published: Published{Object: object("web"), UID: c.uid, At: began.Add(c.at)}}) {
+			got = append(got, x.Seq)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// TestShadowOfEventsOfOthers: the writes of one object say nothing of the events of another.
+func TestShadowOfEventsOfOthers(t *testing.T) {
+	w := newWatching(t)
+	w.shadow.Follows(true, "")
+	w.shadow.judged = []judged{{Object: object("shop"), Predictable: decision.Predictable{Aspect: decision.AspectSize, Of: "ReplicaSet"}, name: "web-2", at: w.now, verdict: ShadowAgrees, told: []decision.Event{{Type: "Normal", Reason: "Scaled", Message: "web-2 to 5"}}}}
+	w.on(set("10", 3, 3))
+	w.says("Normal", "Scaled", "web-2 to 5")
+	if st := w.later(); st.Together != 1 || st.Count(ShadowAgrees) != 0 {
+		t.Errorf("%+v", st)
+	}
+}
+
+// TestShadowQuotesTheFirstOfAReason: of several events that were to come the first of the same reason is told.
+func TestShadowQuotesTheFirstOfAReason(t *testing.T) {
+	told := []decision.Event{{Type: "Normal", Reason: "Other", Message: "x"}, {Type: "Normal", Reason: "Scaled", Message: "a"}, {Type: "Normal", Reason: "Scaled", Message: "b"}}
+	d := Difference{Verdict: ShadowUnexplained, Predicted: notCalledFor}
+	if d.publishes(&decision.Event{Type: "Normal", Reason: "Scaled", Message: "c"}, told) || d.Predicted != "Normal Scaled: a" || d.Verdict != ShadowUnexplained {
+		t.Errorf("one that is not among them: %+v", d)
+	}
+	if !d.publishes(&decision.Event{Type: "Normal", Reason: "Scaled", Message: "b"}, told) || d.Verdict != ShadowAgrees {
+		t.Errorf("the last of them: %+v", d)
+	}
+}
+
+// TestShadowKeepsWhatEventsTellOf: no event tells of a status or a condition, and none does where they are not watched.
+func TestShadowKeepsWhatEventsTellOf(t *testing.T) {
+	for aspect, want := range map[decision.Aspect]int{decision.AspectStatus: 0, decision.AspectConditions: 0, decision.AspectSize: 1} {
+		for _, followed := range []bool{true, false} {
+			w := newWatching(t)
+			w.shadow.Follows(followed, "")
+			x := &suspect{observed{parts: []decision.Prediction{{Predictable: decision.Predictable{Aspect: aspect, Of: "Deployment"}}}}, &Trace{Object: object("web")}, answer{parts: make([]said, 1)}}
+			w.shadow.keepJudged(x, 0, ShadowAgrees)
+			if got := len(w.shadow.judged); followed && got != want || !followed && got != 0 {
+				t.Errorf("%s, watched %t: %d are kept", aspect, followed, got)
+			}
+		}
 	}
 }

@@ -1,0 +1,151 @@
+package telemetry
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/loopscope/loopscope/telemetry/decision"
+)
+
+var (
+	podCreation = decision.Predictable{Aspect: decision.AspectCreation, Of: "Pod"}
+	podDeletion = decision.Predictable{Aspect: decision.AspectDeletion, Of: "Pod"}
+)
+
+// podShadow compares what happens to pods.
+func podShadow() *Shadow {
+	return NewShadow(decision.Loops{{Name: "deployment", Kind: "Deployment", Predicts: []decision.Predictable{podCreation, podDeletion}}})
+}
+
+// lacking are the changes that others wrote before.
+func lacking(causes ...Cause) (list []*Cause) {
+	for i := range causes {
+		list = append(list, &causes[i])
+	}
+	return list
+}
+
+// TestShadowCountsCreations: of objects without a name as many agree as are due, those that the decision did not
+// know of included.
+func TestShadowCountsCreations(t *testing.T) {
+	added := func(object string) Cause { return Cause{Kind: CauseAdded, Object: object} }
+	for name, c := range map[string]struct {
+		before []Cause
+		agrees bool
+	}{
+		"the first":                        {nil, true},
+		"the second":                       {[]Cause{added("Pod a")}, true},
+		"the third":                        {[]Cause{added("Pod a"), added("Pod b")}, false},
+		"after another kind":               {[]Cause{added("Pod a"), added("ReplicaSet b")}, true},
+		"after a change":                   {[]Cause{added("Pod a"), {Kind: CauseModified, Object: "Pod b"}}, true},
+		"after something that has no name": {[]Cause{added("Pod a"), added("Pod")}, true},
+		"after what is called like a kind": {[]Cause{added("Pod a"), added("web Pod")}, true},
+	} {
+		v := &decision.Verdict{Actions: []decision.Action{{Kind: decision.CreatePods, Question: "RS-5", Count: 2}}}
+		seen := &observed{cause: &Cause{Kind: CauseAdded, Object: "Pod c"}, parts: []decision.Prediction{{Predictable: podCreation, Name: "c"}}}
+		a := podShadow().compared(&Trace{Object: object("web")}, seen, decided{verdict: v, lacks: lacking(c.before...)})
+		if part := a.parts[0]; part.agrees != c.agrees || part.question != "RS-5" {
+			t.Errorf("%s: %+v", name, part)
+		}
+	}
+}
+
+// TestShadowSaysWhatInstead: of what is called otherwise the one that was due is told, of what is not called for nothing.
+func TestShadowSaysWhatInstead(t *testing.T) {
+	deletes := func(names ...string) *decision.Verdict {
+		a := decision.Action{Kind: decision.DeletePods, Question: "RS-6"}
+		for _, name := range names {
+			a.Victims = append(a.Victims, decision.Victim{Name: name})
+		}
+		return &decision.Verdict{Actions: []decision.Action{a}}
+	}
+	for name, c := range map[string]struct {
+		due  []string
+		want said
+	}{
+		"the same":           {[]string{"a"}, said{agrees: true, question: "RS-6"}},
+		"the same of two":    {[]string{"b", "a"}, said{agrees: true, question: "RS-6"}},
+		"the same, then one": {[]string{"a", "b"}, said{agrees: true, question: "RS-6"}},
+		"another one":        {[]string{"b"}, said{instead: "b", question: "RS-6"}},
+		"two others":         {[]string{"b", "c"}, said{instead: "b", question: "RS-6"}},
+		"none":               {nil, said{}},
+	} {
+		seen := &observed{cause: &Cause{Kind: CauseDeleted, Object: "Pod a"}, parts: []decision.Prediction{{Predictable: podDeletion, Name: "a"}}}
+		none := func() decision.Snapshot { return nil }
+		a := podShadow().compared(&Trace{Object: object("web")}, seen, decided{on: none, verdict: deletes(c.due...)})
+		if a.parts[0] != c.want {
+			t.Errorf("%s: %+v, want %+v", name, a.parts[0], c.want)
+		}
+	}
+	v := &decision.Verdict{Actions: []decision.Action{{Kind: decision.CreatePods, Question: "RS-5", Count: 2}}}
+	seen := &observed{cause: &Cause{Kind: CauseDeleted, Object: "Pod a"}, parts: []decision.Prediction{{Predictable: podDeletion, Name: "a"}}}
+	if a := podShadow().compared(&Trace{Object: object("web")}, seen, decided{verdict: v}); a.parts[0] != (said{}) {
+		t.Errorf("a creation is held against a deletion: %+v", a.parts[0])
+	}
+}
+
+// TestShadowRanksWhatWent: as many of one rank may go as are due, whichever went before.
+func TestShadowRanksWhatWent(t *testing.T) {
+	sets := decision.Predictable{Aspect: decision.AspectDeletion, Of: "ReplicaSet"}
+	snapshot := func() decision.Snapshot {
+		return &sized{ReplicaSets: []sizedSet{{Name: "a", Size: 1}, {Name: "b", Size: 1}, {Name: "c", Size: 1}, {Name: "d", Size: 9}}}
+	}
+	none := func() decision.Snapshot { return nil }
+	gone := func(name string) Cause { return Cause{Kind: CauseDeleted, Object: "ReplicaSet " + name} }
+	asked := func(object string) Cause {
+		return modified(object, "1", "2", "", decision.Change{Field: fieldDeletion})
+	}
+	for name, c := range map[string]struct {
+		seen   string
+		due    []string
+		before []Cause
+		on     func() decision.Snapshot
+		agrees bool
+	}{
+		"the one":                               {"a", []string{"a"}, nil, snapshot, true},
+		"one of its rank":                       {"b", []string{"a"}, nil, snapshot, true},
+		"of another rank":                       {"d", []string{"a"}, nil, snapshot, false},
+		"the second of one":                     {"b", []string{"a"}, []Cause{gone("c")}, snapshot, false},
+		"the second of two":                     {"b", []string{"a", "c"}, []Cause{gone("c")}, snapshot, true},
+		"the third of two":                      {"b", []string{"a", "c"}, []Cause{gone("c"), asked("ReplicaSet a")}, snapshot, false},
+		"the one, after another":                {"a", []string{"a"}, []Cause{asked("ReplicaSet b")}, snapshot, false},
+		"the one, after one of another rank":    {"a", []string{"a"}, []Cause{gone("d")}, snapshot, true},
+		"the one, after one that was due":       {"a", []string{"a", "d"}, []Cause{gone("d")}, snapshot, true},
+		"after itself was asked to go":          {"a", []string{"a"}, []Cause{asked("ReplicaSet a")}, snapshot, true},
+		"after another kind has gone":           {"b", []string{"a"}, []Cause{{Kind: CauseDeleted, Object: "Pod c"}}, snapshot, true},
+		"after another one has changed":         {"b", []string{"a"}, []Cause{modified("ReplicaSet c", "1", "2", "")}, snapshot, true},
+		"after another one has come":            {"b", []string{"a"}, []Cause{{Kind: CauseAdded, Object: "ReplicaSet c"}}, snapshot, true},
+		"where nothing can be read":             {"b", []string{"a"}, nil, none, false},
+		"the one, where nothing can be read":    {"a", []string{"a"}, []Cause{gone("b")}, none, true},
+		"due of another rank":                   {"d", []string{"a", "b"}, nil, snapshot, false},
+		"what is due has another one's name":    {"d", []string{"d"}, nil, snapshot, true},
+		"the one, after the other that was due": {"a", []string{"a", "b"}, []Cause{gone("b")}, snapshot, true},
+	} {
+		shadow := NewShadow(decision.Loops{{Name: "deployment", Kind: "Deployment", Predicts: []decision.Predictable{sets}}})
+		v := &decision.Verdict{}
+		for _, name := range c.due {
+			v.Actions = append(v.Actions, decision.Action{Kind: decision.DeleteReplicaSet, Target: decision.Ref{Kind: "ReplicaSet", Name: name}})
+		}
+		seen := &observed{cause: &Cause{Kind: CauseDeleted, Object: "ReplicaSet " + c.seen}, parts: []decision.Prediction{{Predictable: sets, Name: c.seen}}}
+		a := shadow.compared(&Trace{Object: object("web")}, seen, decided{on: c.on, verdict: v, lacks: lacking(c.before...)})
+		if a.parts[0].agrees != c.agrees {
+			t.Errorf("%s: %+v", name, a.parts[0])
+		}
+	}
+}
+
+// TestShadowKnowsWhatWasWrittenBefore: the writes of others, by their versions.
+func TestShadowKnowsWhatWasWrittenBefore(t *testing.T) {
+	causes := []Cause{
+		modified("Pod before", "5", "6", ""), modified("Pod later", "6", "9", ""), modified("Pod same", "6", "8", ""),
+		{Kind: CauseDeleted, Object: "Pod gone", OldRV: "7"}, {Kind: CauseResync, Object: "Pod seen", NewRV: "3"},
+		{Kind: CauseModified, Object: "Pod ours", OldRV: "3", NewRV: "4", Sync: 7},
+	}
+	var names []string
+	for _, c := range writtenBefore(&Trace{Causes: causes}, &observed{cause: &Cause{Kind: CauseAdded, NewRV: "8"}}) {
+		names = append(names, c.Object)
+	}
+	if want := []string{"Pod before", "Pod gone"}; !slices.Equal(names, want) {
+		t.Errorf("%q, want %q", names, want)
+	}
+}
