@@ -27,7 +27,7 @@ func Ends(list []decision.Finding) decision.Words {
 }
 
 // AllEnd is when several findings end, where there is no saying for each of them.
-var AllEnd = decision.Words{}.Say("only when all of them are resolved")
+var AllEnd = decision.Words{{Text: "only when all of them are resolved"}}
 
 // Together is when all of the findings end; the same is not said twice.
 func Together(list []decision.Finding) (w decision.Words) {
