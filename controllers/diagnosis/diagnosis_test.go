@@ -162,7 +162,7 @@ func TestPods(t *testing.T) {
 		{"not ready for a long reason", decision.Pod{Reason: strings.Repeat("x", 50), Phase: "Running"}, "readiness", "are not ready (" + strings.Repeat("x", 13) + " … " + strings.Repeat("x", 24) + ") | when they become ready"},
 		{"gate without a name", decision.Pod{Reason: "ReadinessGatesNotReady", Phase: "Running"}, "readiness-gate", "wait for a readiness gate | when its readiness gate is set"},
 		{"node lost", decision.Pod{Reason: "NodeLost", Phase: "Running", Node: "node-2"}, "node-gone", "are on node node-2, which does not answer | when the node answers again, or its pods are evicted after five minutes"},
-		{"ready", decision.Pod{Ready: true, Reason: "Whatever", Phase: "Running"}, "min-ready", "are ready but not for long enough | when they become ready"},
+		{"ready", decision.Pod{Ready: true, Reason: "Whatever", Phase: "Running"}, "min-ready", "are ready but not for long enough | when they become available"},
 		{"without a node", decision.Pod{Phase: "Pending"}, "starting", "have no node yet | when they become ready"},
 		{"on a node", decision.Pod{Phase: "Pending", Node: "node-2"}, "starting", "are still starting | when they become ready"},
 		{"initializing", decision.Pod{Reason: "PodInitializing", Phase: "Pending"}, "starting", "are still starting (PodInitializing) | when they become ready"},

@@ -193,7 +193,11 @@ func (g *group) startTrouble() string {
 
 // sayWait is everything that may come right by itself.
 func (g *group) sayWait(w Pods, f *decision.Finding) decision.Words {
-	f.Unblocks = words("when ").Say(prose.Plural(g.count, "it becomes", "they become")).Say(" ready")
+	becomes := " ready"
+	if g.code == MinReady {
+		becomes = " available"
+	}
+	f.Unblocks = words("when ").Say(prose.Plural(g.count, "it becomes", "they become")).Say(becomes)
 	switch g.code {
 	case MinReady:
 		return g.do("is ready but not for long enough", "are ready but not for long enough")
