@@ -39,6 +39,7 @@ type sandbox struct {
 	clock      clock.Clock
 	state      *state
 	ports      ports
+	portsGuard net.Listener // keeps other sandboxes from choosing them
 	supervisor *supervise.Supervisor
 	client     kubernetes.Interface // the administrator's
 	listener   net.Listener         // the dashboard's; nil without one
@@ -70,7 +71,7 @@ func (s *sandbox) prepare() error {
 		return err
 	}
 	var err error
-	if s.ports, err = choosePorts(s.state.portsFile()); err != nil {
+	if s.ports, s.portsGuard, err = choosePorts(s.state.portsFile()); err != nil {
 		return err
 	}
 	if err := writeKubeconfigs(s.state, s.ports); err != nil {

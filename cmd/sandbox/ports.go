@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -26,78 +27,69 @@ func (p *ports) all() []*int {
 }
 
 // choosePorts takes the ports of the last start again where they are free, so
-// that kubeconfigs copied from a kept state directory stay valid, and free
-// ones otherwise. It records the choice in file.
-func choosePorts(file string) (ports, error) {
-	var p ports
+// that kubeconfigs copied from a kept state directory stay valid, and a free
+// block otherwise. It records the choice in file. No other sandbox chooses them
+// until the guard is closed, although the children do not listen yet.
+func choosePorts(file string) (p ports, guard net.Listener, err error) {
 	if data, err := os.ReadFile(file); err == nil {
 		// A file we cannot read only costs the old port numbers.
 		_ = json.Unmarshal(data, &p)
 	}
-	if err := p.fill(); err != nil {
-		return ports{}, err
+	guard, err = p.claim()
+	// Sandboxes that start together begin to look at different blocks.
+	for i := 0; err != nil && i < manyBlocks; i++ {
+		p = portsOf((os.Getpid() + i) % manyBlocks)
+		guard, err = p.claim()
+	}
+	if err != nil {
+		return ports{}, nil, fmt.Errorf("find free ports from %d to %d: %w", firstPort, firstPort+manyBlocks*blockSize-1, err)
 	}
 	data, err := json.Marshal(p)
+	if err == nil {
+		err = writeSecret(file, data)
+	}
 	if err != nil {
-		return ports{}, fmt.Errorf("encode ports: %w", err)
+		_ = guard.Close() // nothing is sent through it
+		return ports{}, nil, fmt.Errorf("record the ports: %w", err)
 	}
-	return p, writeSecret(file, data)
-}
-
-// fill keeps the ports that are free, and then chooses the others. It holds every port open until
-// all are chosen, so that none is chosen twice.
-func (p *ports) fill() error {
-	var open []net.Listener
-	defer func() {
-		for _, listener := range open {
-			_ = listener.Close()
-		}
-	}()
-	for _, port := range p.all() {
-		if *port == 0 {
-			continue
-		}
-		listener, err := net.Listen("tcp", address(*port))
-		if err != nil {
-			*port = 0
-			continue
-		}
-		open = append(open, listener)
-	}
-	for _, port := range p.all() {
-		if *port != 0 {
-			continue
-		}
-		listener, err := listenAnywhere()
-		if err != nil {
-			return fmt.Errorf("find a free port: %w", err)
-		}
-		open = append(open, listener)
-		*port = listener.Addr().(*net.TCPAddr).Port
-	}
-	return nil
+	return p, guard, nil
 }
 
 const (
-	// firstPort and manyPorts are the range of ports that are chosen. Those that a system takes for
-	// outgoing connections, in Linux from 32768 on, may be taken before a child listens.
-	firstPort, manyPorts = 20000, 12000
-	// portsEach is how many ports one process begins with, so that two sandboxes that start
-	// together do not choose the same.
-	portsEach = 8
+	// Ports are chosen in blocks from firstPort on. Those that a system takes for outgoing
+	// connections, in Linux from 32768 on, may be taken before a child listens.
+	firstPort, blockSize, manyBlocks = 20000, 8, 1500
+	// guardPort is the one of a block that its sandbox itself listens on as long as it runs.
+	guardPort = blockSize - 1
 )
 
-// listenAnywhere listens on a free port of the range.
-func listenAnywhere() (net.Listener, error) {
-	var last error
-	for i := range manyPorts {
-		listener, err := net.Listen("tcp", address(firstPort+(os.Getpid()*portsEach+i)%manyPorts))
-		if err == nil {
-			return listener, nil
-		}
-		last = err
+// portsOf are the ports of a block.
+func portsOf(block int) (p ports) {
+	for i, port := range p.all() {
+		*port = firstPort + block*blockSize + i
 	}
-	return nil, last
+	return p
+}
+
+// claim reserves the block of the API server's port. It fails where another sandbox has it, and
+// where one of the ports is taken or there twice.
+func (p *ports) claim() (guard net.Listener, err error) {
+	block := (p.APIServer - firstPort) / blockSize
+	if p.APIServer < firstPort || block >= manyBlocks {
+		return nil, fmt.Errorf("port %d is in no block", p.APIServer)
+	}
+	guard, err = net.Listen("tcp", address(firstPort+block*blockSize+guardPort))
+	if err != nil {
+		return nil, err
+	}
+	for _, port := range p.all() {
+		listener, err := net.Listen("tcp", address(*port))
+		if err != nil {
+			return nil, errors.Join(err, guard.Close())
+		}
+		defer listener.Close() // once all are known to be free
+	}
+	return guard, nil
 }
 
 // address is a port of ours as host:port.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/signal"
 	"syscall"
@@ -64,8 +65,10 @@ func (s *sandbox) live(ctx, forced context.Context) (err error) {
 	ctx, s.fail = context.WithCancelCause(ctx)
 	defer s.fail(nil)
 	defer func() {
-		if s.listener != nil {
-			_ = s.listener.Close()
+		for _, listener := range []net.Listener{s.listener, s.portsGuard} {
+			if listener != nil {
+				_ = listener.Close()
+			}
 		}
 	}()
 	if s.state, err = openState(s.options.StateDir); err != nil {

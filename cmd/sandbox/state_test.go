@@ -4,6 +4,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,42 +13,71 @@ import (
 
 func TestPortsAreTakenAgainWhileFree(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ports.json")
-	first, err := choosePorts(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := portsIn(t, file)
 	seen := map[int]bool{}
 	for _, port := range first.all() {
-		if *port < firstPort || *port >= firstPort+manyPorts || seen[*port] {
+		if *port < firstPort || *port >= firstPort+manyBlocks*blockSize || seen[*port] {
 			t.Errorf("port %d chosen twice, or out of its range, in %+v", *port, first)
 		}
 		seen[*port] = true
+	}
+	if again := portsIn(t, file); again != first {
+		t.Errorf("ports %+v the second time, want %+v", again, first)
 	}
 	holder, err := net.Listen("tcp", address(first.Scheduler))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer holder.Close()
-	second, err := choosePorts(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if second.Scheduler == first.Scheduler {
-		t.Errorf("took port %d although it is busy", second.Scheduler)
-	}
-	second.Scheduler = first.Scheduler
-	if first != second {
-		t.Errorf("ports %+v the second time, want %+v but for the scheduler's", second, first)
+	if other := portsIn(t, file); other.Scheduler == first.Scheduler {
+		t.Errorf("took port %d although it is busy", other.Scheduler)
 	}
 }
 
-func TestPortsSurviveAMalformedFile(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "ports.json")
-	if err := os.WriteFile(file, []byte("not JSON"), 0o600); err != nil {
+// portsIn chooses ports and gives them back.
+func portsIn(t *testing.T, file string) ports {
+	t.Helper()
+	p, guard, err := choosePorts(file)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if p, err := choosePorts(file); err != nil || p.APIServer == 0 {
-		t.Errorf("ports %+v, %v; want free ones", p, err)
+	if err := guard.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestPortsAreChosenByOneSandbox: also before its children listen, and where it had them the last time.
+func TestPortsAreChosenByOneSandbox(t *testing.T) {
+	dir := t.TempDir()
+	first, guard, err := choosePorts(filepath.Join(dir, "first.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer guard.Close()
+	for _, file := range []string{"second.json", "first.json"} {
+		second := portsIn(t, filepath.Join(dir, file))
+		for i, port := range second.all() {
+			if slices.ContainsFunc(first.all(), func(p *int) bool { return *p == *port }) {
+				t.Errorf("%s: port %d (%d.) is another sandbox's already", file, *port, i+1)
+			}
+		}
+	}
+}
+
+func TestPortsSurviveABadFile(t *testing.T) {
+	for name, text := range map[string]string{
+		"no JSON": "not JSON", "out of range": `{"apiServer":80,"scheduler":81}`, "beyond the range": `{"apiServer":65000}`,
+		"twice": `{"etcdClient":20001,"etcdPeer":20001,"apiServer":20001,"scheduler":20001,"controllerManager":20001,"loops":20001}`, "negative": `{"apiServer":-20000}`,
+	} {
+		file := filepath.Join(t.TempDir(), "ports.json")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p := portsIn(t, file)
+		if want := portsOf((p.APIServer - firstPort) / blockSize); p != want {
+			t.Errorf("%s: ports %+v, want those of one block", name, p)
+		}
 	}
 }
 
