@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Prefix is where Handler expects to be mounted.
@@ -70,8 +71,11 @@ type File struct {
 	Path string
 	// Type is its media type.
 	Type string
-	// Body and Gzip are the content, plain and compressed.
-	Body, Gzip []byte
+	// Body is the content.
+	Body []byte
+	// Gzip is the content compressed. The first call does that, so that no command does
+	// which serves nothing. It may be called from several goroutines.
+	Gzip func() []byte
 }
 
 // The files of the console.
@@ -98,11 +102,11 @@ func load(name, mediaType string, body []byte) File {
 		Path: Prefix + strings.TrimSuffix(name, ext) + "." + hex.EncodeToString(sum[:5]) + ext,
 		Type: mediaType,
 		Body: body,
-		Gzip: squeeze(body),
+		Gzip: sync.OnceValue(func() []byte { return squeeze(body) }),
 	}
 }
 
-// squeeze compresses once, at start, as hard as gzip can. Writing into memory
+// squeeze compresses as hard as gzip can. Writing into memory
 // cannot fail, so an error here is a defect of the program.
 func squeeze(body []byte) []byte {
 	var b bytes.Buffer
@@ -134,7 +138,7 @@ func (f File) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body := f.Body
 	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 		h.Set("Content-Encoding", "gzip")
-		body = f.Gzip
+		body = f.Gzip()
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	if r.Method == http.MethodHead {

@@ -38,7 +38,7 @@ func TestWeight(t *testing.T) {
 		}
 		return int(res.ContentLength)
 	}
-	style, script := size(static.Style.Path), size(static.Script.Path)+len(static.Theme.Gzip)
+	style, script := size(static.Style.Path), size(static.Script.Path)+len(static.Theme.Gzip())
 	overview, page := size("/deployments"), size("/deployments/shop/web")
 	loop := size("/decisions/deployment")
 	t.Logf("gzip: style %d, script %d, overview of 100 rows %d, Deployment %d, a loop %d, first load at most %d", style, script, overview, page, loop, style+script+max(overview, page))
