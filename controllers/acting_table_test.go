@@ -18,18 +18,26 @@ import (
 	"github.com/loopscope/loopscope/controllers/internal/lab"
 )
 
+// TestMain leaves out what client-go says of requests that fail, which is what is asked for. Its logger is
+// set once: nothing keeps it from a goroutine of client-go that outlives its test.
+func TestMain(m *testing.M) {
+	klog.SetSlogLogger(slog.New(slog.DiscardHandler))
+	os.Exit(m.Run())
+}
+
 var updateActing = flag.Bool("update", false, "write what the loops send, and make of each answer, into testdata/acting")
 
 // TestActing plays every row and holds what the loop sent, and made of the answers,
 // against testdata/acting: table.md is the specification to read, and a file for each
 // section has the exact requests.
 func TestActing(t *testing.T) {
-	klog.SetSlogLogger(slog.New(slog.DiscardHandler)) // That requests fail is what is asked for.
-	t.Cleanup(klog.ClearLogger)
 	all := actingRows()
 	results := make([]played, len(all))
 	t.Run("table", func(t *testing.T) {
 		for i, x := range all {
+			if testing.Short() && i%5 != 0 {
+				continue
+			}
 			t.Run(x.section+"/"+x.name, func(t *testing.T) {
 				t.Parallel()
 				results[i] = x.play(t)

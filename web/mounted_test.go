@@ -56,6 +56,7 @@ func leadsTo(t *testing.T, page string, at *url.URL) []*url.URL {
 // TestMounted walks every link of a console that is mounted under an address that it does
 // not know: none leads out of it, and each leads somewhere.
 func TestMounted(t *testing.T) {
+	longUnderRace(t)
 	w := newWorld(t, storyNow.Add(-2*time.Hour))
 	stuckRollout(w)
 	base := w.mounted(nil)

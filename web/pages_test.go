@@ -91,7 +91,7 @@ func TestEveryPageIsSound(t *testing.T) {
 		"/deployments/shop/web/story": true, "/deployments/shop/nothing/story": false, "/deployments/shop/web/story?at=now": false}
 	step := uint64(1)
 	if testing.Short() {
-		step = 9
+		step = 50
 	}
 	for seq := uint64(1); seq <= w.journal.Last(); seq += step {
 		trace, ok := w.journal.Get(seq)
