@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"io"
 	"maps"
@@ -10,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/loopscope/loopscope/controllers"
 )
@@ -112,6 +115,12 @@ func TestServing(t *testing.T) {
 		o.Election = DefaultElection()
 		o.Election.Identity = "one"
 	})
+	// What is said of the API server depends on whether it was asked already.
+	if err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		return !a.cluster.server().Reachable, nil
+	}); err != nil {
+		t.Fatalf("the API server was not asked: %v", err)
+	}
 	for path, list := range map[string][]request{
 		"/healthz": {
 			{path: "/healthz", media: "text/plain", has: []string{"ok"}, lacks: []string{"ping"}},
