@@ -29,6 +29,9 @@ func TestMissedInAStory(t *testing.T) {
 	if got := e.missedBeats(s); len(got) != 1 || got[0].Missed.Count != 3 || got[0].Kind != BeatMissed {
 		t.Errorf("%+v", got)
 	}
+	if got := e.missedBeats(&Story{Began: at}); len(got) != 2 {
+		t.Errorf("while it has not settled: %+v", got)
+	}
 	lead := func(epoch string, after time.Duration) *Trace {
 		return &Trace{Epoch: epoch, Causes: []Cause{{Kind: CauseLead, At: at.Add(after)}}}
 	}

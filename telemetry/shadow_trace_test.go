@@ -45,6 +45,9 @@ func TestDisagreementsAreSyncs(t *testing.T) {
 		if len(x.Causes) != 1 || x.Causes[0].NewRV != "11" || x.Path()[0].Facts[2] != decision.Text("predicted", "3 → 5") || x.Path()[0].Facts[3] != decision.Text("observed", "3 → 2") || x.Path()[0].Facts[6] != decision.Count("seen in sync", 2) || seen.Seq != 2 {
 			t.Errorf("%s: %+v, %+v", name, x.Causes, x.Path())
 		}
+		if facts := x.Path()[0].Facts; facts[0] != decision.Text("of", "Deployment web") || facts[1] != decision.Text("what", "size of ReplicaSet web-2") {
+			t.Errorf("%s: %+v", name, facts)
+		}
 		if !x.Gone {
 			t.Errorf("%s: the board would keep it for ever, and call it stuck", name)
 		}
