@@ -296,6 +296,8 @@ func TestShadowSignsByEvents(t *testing.T) {
 		w.on(sized{RV: "1"}, Cause{Kind: CauseDeleted, Object: "ReplicaSet web-1", OldRV: "12"})
 		if early := w.settled(); want == ShadowUnsigned && early.Count(want) != 0 {
 			t.Errorf("%q: unsigned before an event can have come", told)
+		} else if want != ShadowUnsigned && early.Count(want) != 1 {
+			t.Errorf("%q: open, though an event has signed it: %+v", told, early)
 		}
 		st := w.later()
 		if st.Count(want) != 1 || want == ShadowUnexplained != (st.Differences[0].Manager == "deployment-controller") {

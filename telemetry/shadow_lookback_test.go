@@ -78,4 +78,10 @@ func TestShadowHasABudget(t *testing.T) {
 	if st := w.settled(); st.LeftOut != 1 || st.Count(ShadowUnexplained) != 1 {
 		t.Errorf("with time again: %d left out, %d unexplained", st.LeftOut, st.Count(ShadowUnexplained))
 	}
+	w.shadow.budget.spend(func() { clock = clock.Add(saved + time.Second) })
+	wrong(3)
+	clock = clock.Add(share * saved)
+	if st := w.settled(); st.LeftOut != 1 || st.Count(ShadowUnexplained) != 2 {
+		t.Errorf("with time for another look: %d left out, %d unexplained", st.LeftOut, st.Count(ShadowUnexplained))
+	}
 }

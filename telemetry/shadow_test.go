@@ -175,7 +175,7 @@ func TestShadowGoesBackToAnEnd(t *testing.T) {
 			return decision.Change{Field: "status.readyReplicas", From: fmt.Sprint(from), To: fmt.Sprint(to)}
 		}
 		w.on(sized{RV: "4", Status: int64(c.from), ReplicaSets: []sizedSet{{Name: "web-1", RV: "6", Ready: 1}}})
-		w.on(sized{RV: "10", Status: int64(c.to)}, modified("ReplicaSet web-1", "6", "8", ControllerManager, ready(1, 2)), modified("ReplicaSet web-1", "8", "9", "", decision.Change{Field: fieldDeletion}),
+		w.on(sized{RV: "10", Status: int64(c.to)}, modified("ReplicaSet web-1", "6", "7", ControllerManager, ready(1, 2)), modified("ReplicaSet web-9", "5", "8", ControllerManager, ready(9, 5)), modified("ReplicaSet web-1", "7", "9", "", decision.Change{Field: fieldDeletion}),
 			modified("Deployment web", "4", "10", ControllerManager, ready(c.from, c.to)), Cause{Kind: CauseDeleted, Object: "ReplicaSet web-1", OldRV: "11"})
 		st := w.settled()
 		if agree, open := st.Count(ShadowAgrees)+st.Count(ShadowBehind), st.Count(ShadowUnexplained); agree != c.agrees || open != 1-c.agrees {
@@ -325,6 +325,7 @@ func TestShadowOfWhatIsNotCompared(t *testing.T) {
 		t.Errorf("%+v", st)
 	}
 	w = newWatching(t)
+	w.shadow.Add([]*Trace{{Epoch: "e", Object: object("web"), Ended: w.now, Snapshot: SnapshotText([]byte(`{"rv":"1","replicaSets":[{"name":"web-2","rv":"9"}]}`))}}, 0)
 	w.on(sized{ReplicaSets: []sizedSet{{Name: "web-2", RV: "11", Size: 5, Want: 5}}}, wrote("web-2", "10", "11", 3, 4, ControllerManager)) // Its Deployment is not there.
 	if st := w.settled(); st.Together != 1 || len(st.Differences) != 0 {
 		t.Errorf("of an object that was not found: %+v", st)
