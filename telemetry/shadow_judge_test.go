@@ -118,6 +118,82 @@ func TestShadowOfWhatNobodySigned(t *testing.T) {
 	}
 }
 
+// TestShadowHearsWhoSigned: a deletion that nobody has signed is counted as soon as an event says who did it.
+func TestShadowHearsWhoSigned(t *testing.T) {
+	w := newWatching(t)
+	w.shadow.Follows(true, "")
+	w.on(sized{RV: "1", ReplicaSets: []sizedSet{{Name: "web-1", RV: "10"}}})
+	w.on(sized{RV: "1"}, Cause{Kind: CauseDeleted, Object: "ReplicaSet web-1", OldRV: "12"})
+	if st := w.settled(); len(st.Questions) != 0 {
+		t.Errorf("before: %+v", st)
+	}
+	w.says("Normal", "Deleted", "web-1 is gone")
+	if st := w.settled(); st.Count(ShadowUnexplained) != 1 {
+		t.Errorf("after: %+v", st)
+	}
+}
+
+// TestSuspectsAreBounded: where too many are suspected, or wait for a signature, the next one is counted at once.
+func TestSuspectsAreBounded(t *testing.T) {
+	for n, want := range map[int]uint64{maxDifferences - 1: 0, maxDifferences: 1} {
+		w := newWatching(t)
+		for range n {
+			w.shadow.suspects = append(w.shadow.suspects, suspect{trace: &Trace{Ended: w.now.Add(time.Hour)}})
+		}
+		w.on(set("10", 3, 5))
+		w.on(set("11", 4, 5), wrote("web-2", "10", "11", 3, 4, ControllerManager))
+		if st := w.shadow.State(w.now); st.Count(ShadowUnexplained) != want {
+			t.Errorf("beside %d suspects: %+v", n, st)
+		}
+	}
+	for n, want := range map[int]uint64{maxEvents - 1: 0, maxEvents: 1} {
+		w := newWatching(t)
+		w.shadow.Follows(true, "")
+		cause := Cause{Kind: CauseDeleted, Object: "ReplicaSet web-9"}
+		waits := suspect{observed{&cause, aspectsOf(&cause, "ReplicaSet", "web-9")}, &Trace{Object: object("web"), Ended: w.now.Add(time.Hour)}, answer{parts: make([]said, 1)}}
+		w.shadow.nobodys = slices.Repeat([]suspect{waits}, n)
+		w.on(sized{RV: "1", ReplicaSets: []sizedSet{{Name: "web-1", RV: "10"}}})
+		w.on(sized{RV: "1"}, Cause{Kind: CauseDeleted, Object: "ReplicaSet web-1", OldRV: "12"})
+		if st := w.settled(); st.Count(ShadowUnsigned) != want {
+			t.Errorf("beside %d that nobody signed: %+v", n, st)
+		}
+	}
+}
+
+// TestShadowAgreesAtOnce: what agrees with a sync has nothing to wait for.
+func TestShadowAgreesAtOnce(t *testing.T) {
+	w := newWatching(t)
+	w.on(set("10", 3, 5))
+	w.on(set("11", 5, 5), wrote("web-2", "10", "11", 3, 5, ControllerManager))
+	if st := w.shadow.State(w.now); st.Count(ShadowAgrees) != 1 {
+		t.Errorf("%+v", st)
+	}
+}
+
+// TestShadowOfFieldsThatGo: nobody signs a number, a condition or an annotation that goes, and the garbage collector
+// releases under the name of the other controller.
+func TestShadowOfFieldsThatGo(t *testing.T) {
+	for name, c := range map[string]struct {
+		aspect        decision.Aspect
+		what, manager string
+		want          ShadowVerdict
+	}{
+		"a number":                     {decision.AspectStatus, "", "", ShadowUnsigned},
+		"a condition":                  {decision.AspectConditions, "", "", ShadowUnsigned},
+		"an annotation":                {decision.AspectAnnotations, "", "", ShadowUnsigned},
+		"an annotation that is signed": {decision.AspectAnnotations, "", ControllerManager, ShadowUnexplained},
+		"a size":                       {decision.AspectSize, "", "", ShadowUnexplained},
+		"a release":                    {decision.AspectOwner, "web → none", ControllerManager, ShadowUnsigned},
+		"an adoption":                  {decision.AspectOwner, "none → web", ControllerManager, ShadowUnexplained},
+	} {
+		cause := modified("ReplicaSet web-1", "1", "2", c.manager)
+		x := &suspect{observed{&cause, []decision.Prediction{{Predictable: decision.Predictable{Aspect: c.aspect, Of: "ReplicaSet"}, Name: "web-1", What: c.what}}}, &Trace{Object: object("web")}, answer{parts: make([]said, 1), tried: 1}}
+		if got := NewShadow(TestLoops).verdict(x, 0, false); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
 // TestShadowAgreesBehindWithAPart: where an older sync agrees with one part of a write, the other one is none the less a difference.
 func TestShadowAgreesBehindWithAPart(t *testing.T) {
 	w := newWatching(t)

@@ -100,6 +100,9 @@ func TestVersionsAreBounded(t *testing.T) {
 		w.shadow.begin()
 		n, last := 0, int64(-1)
 		for v := range w.shadow.versions(x, x, &Cause{Kind: CauseAdded, Object: "ReplicaSet web-7", NewRV: "9000"}) {
+			if s := v.snapshot.(*sized); n == 1 && (s.ReplicaSets[0].Ready != changes-1 || s.RV != "5000") { // Its Deployment changes least.
+				t.Errorf("%s: after the first version comes %+v", name, s)
+			}
 			n++
 			last = v.snapshot.(*sized).ReplicaSets[0].Ready
 		}
