@@ -201,14 +201,3 @@ func TestBoardNamespaces(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
-
-// TestHitsSayTheSentence as it was when the sync ended, and none of a sync that said nothing.
-func TestHitsSayTheSentence(t *testing.T) {
-	said := &Trace{Sentence: decision.Sentence{Object: "web", Verb: "is", State: "settled"}}
-	if got := said.Hit(ClassQuiet).Text; got == "" || got != said.Sentence.At(said.Ended) {
-		t.Errorf("%q", got)
-	}
-	if got := (&Trace{}).Hit(ClassQuiet).Text; got != "" {
-		t.Errorf("of nothing %q", got)
-	}
-}

@@ -34,30 +34,3 @@ func TestQueryLists(t *testing.T) {
 		}
 	}
 }
-
-// TestReleaseBefore: of a release that is not known nothing is said.
-func TestReleaseBefore(t *testing.T) {
-	for r, want := range map[Release]bool{{"v1.33.5", 33}: true, {"v1.34.0", 34}: false, {"v1.35.0", 35}: false, {}: false} {
-		if got := r.Before(34); got != want {
-			t.Errorf("%+v: %t", r, got)
-		}
-	}
-}
-
-// TestStartStepDone: a step is done when it was there, or is not waited for.
-func TestStartStepDone(t *testing.T) {
-	for s, want := range map[StartStep]bool{{}: false, {Took: 1}: true, {Skipped: true}: true, {Error: "refused"}: false} {
-		if got := s.Done(); got != want {
-			t.Errorf("%+v: %t", s, got)
-		}
-	}
-}
-
-// TestSplitKey: what has no namespace is a name.
-func TestSplitKey(t *testing.T) {
-	for key, want := range map[string][2]string{"shop/web": {"shop", "web"}, "web": {"", "web"}, "": {}} {
-		if namespace, name := SplitKey(key); namespace != want[0] || name != want[1] {
-			t.Errorf("%q: %q, %q", key, namespace, name)
-		}
-	}
-}
