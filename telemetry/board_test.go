@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -174,5 +175,29 @@ func TestWritesAreFoundByWhatTheyWrote(t *testing.T) {
 	}
 	if _, ok := j.SyncOf("ReplicaSet", "shop", rs.Name, "106"); !ok {
 		t.Error("the newest write is forgotten")
+	}
+}
+
+// TestBoardOfAnotherObject: one of the same name with another UID has no past, and one whose UID was not known has.
+func TestBoardOfAnotherObject(t *testing.T) {
+	for name, c := range map[string]struct {
+		was, is string
+		want    uint64
+	}{"the same": {"a", "a", 7}, "another": {"a", "b", 0}, "not known before": {"", "b", 7}, "not known now": {"a", "", 7}} {
+		r := (*Row)(nil).next(&Trace{Seq: 7, UID: c.was, Result: ResultWrote})
+		if got := r.next(&Trace{Seq: 8, UID: c.is}).WroteSeq; got != c.want {
+			t.Errorf("%s: it wrote last in %d", name, got)
+		}
+	}
+}
+
+// TestBoardNamespaces are those of each loop, each once.
+func TestBoardNamespaces(t *testing.T) {
+	j := NewJournal(JournalOptions{})
+	for _, o := range []Object{object("web"), object("api"), {Loop: "deployment", Namespace: "bank", Name: "web"}, {Loop: "deployment", Name: "nowhere"}} {
+		j.Record(&Trace{Object: o})
+	}
+	if got := j.Board().Namespaces()["deployment"]; !slices.Equal(got, []string{"bank", "shop"}) {
+		t.Errorf("%q", got)
 	}
 }

@@ -60,9 +60,11 @@ func TestCollectSaysWhatItCouldNotRead(t *testing.T) {
 	if _, _, err := Collect(t.Context(), TestLoops, a, object("web"), time.Time{}); !errors.Is(err, ErrNotKept) || len(a.walks) != 0 {
 		t.Errorf("there is no such sync: %v after %d walks", err, len(a.walks))
 	}
-	a = &scripted{syncs: []*Trace{toned(7, decision.ToneMoving)}, failed: 1}
-	if _, err := Around(t.Context(), TestLoops, a, a.syncs[0]); !errors.Is(err, errScripted) {
-		t.Errorf("around a sync: %v", err)
+	for _, failed := range []int{1, 2} {
+		a = &scripted{syncs: []*Trace{toned(7, decision.ToneMoving)}, failed: failed}
+		if _, err := Around(t.Context(), TestLoops, a, a.syncs[0]); !errors.Is(err, errScripted) {
+			t.Errorf("around a sync, walk %d fails: %v", failed, err)
+		}
 	}
 }
 

@@ -380,3 +380,22 @@ func TestJournalDefaults(t *testing.T) {
 		t.Errorf("what was set is %+v", o)
 	}
 }
+
+// TestKeptIsCounted: what was recorded, without what is given up.
+func TestKeptIsCounted(t *testing.T) {
+	j := NewJournal(JournalOptions{Loops: TestLoops})
+	record(j, quiet("a"), quiet("b"), quiet("c"))
+	if st := j.Archive().State(); st.Written != 3 || st.Kept != 3 || st.Expired != 0 {
+		t.Errorf("%+v", st)
+	}
+}
+
+// TestNobodyWaitsAnyMore: a reader that gives up is nudged no longer.
+func TestNobodyWaitsAnyMore(t *testing.T) {
+	j := NewJournal(JournalOptions{Loops: TestLoops})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if _, _, err := j.Next(ctx, 0); !errors.Is(err, context.DeadlineExceeded) || j.waiting.Load() != 0 {
+		t.Errorf("%v, %d wait", err, j.waiting.Load())
+	}
+}

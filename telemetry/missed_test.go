@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"slices"
 	"testing"
 	"time"
 )
@@ -29,6 +30,9 @@ func TestMissedInAStory(t *testing.T) {
 	if got := e.missedBeats(s); len(got) != 1 || got[0].Missed.Count != 3 || got[0].Kind != BeatMissed {
 		t.Errorf("%+v", got)
 	}
+	if got := e.missedBeats(&Story{Began: at}); len(got) != 2 {
+		t.Errorf("while it has not settled: %+v", got)
+	}
 	lead := func(epoch string, after time.Duration) *Trace {
 		return &Trace{Epoch: epoch, Causes: []Cause{{Kind: CauseLead, At: at.Add(after)}}}
 	}
@@ -38,5 +42,13 @@ func TestMissedInAStory(t *testing.T) {
 	}
 	if len(told) != 2 || told[0] != "Another process became the leader" || told[1] != "This process became the leader" {
 		t.Errorf("%q", told)
+	}
+	e = NewExcerpt(nil, nil).WithLeadership(Leadership{Epoch: "me", Changes: []LeaderChange{{At: at.Add(time.Hour), To: "pod-2"}, {At: at.Add(2 * time.Hour), From: "pod-2"}}})
+	told = nil
+	for _, b := range e.leaderBeats(&Story{Began: at}, []*Trace{lead("me", -time.Second), lead("me", time.Hour-sameChange), lead("me", time.Hour+1), lead("me", time.Hour+sameChange)}) {
+		told = append(told, b.At.Format("15:04:05 ")+b.Tell().At(at))
+	}
+	if want := []string{"11:01:00 pod-2 became the leader", "12:01:00 pod-2 gave the Lease back: nobody leads", "11:00:55 This process became the leader", "11:01:05 This process became the leader"}; !slices.Equal(told, want) {
+		t.Errorf("while it has not settled: %q, want %q", told, want)
 	}
 }

@@ -82,9 +82,11 @@ func TestSizesOfASync(t *testing.T) {
 	}{
 		"none":      {nil, Sizes{}},
 		"others":    {[]decision.Fact{decision.Count("pods", 3)}, Sizes{}},
+		"wanted":    {[]decision.Fact{decision.Count("wanted", 4)}, Sizes{}},
 		"its own":   {[]decision.Fact{decision.Count("wanted", 4), decision.Count("pods", 3)}, Sizes{New: 3, Ceiling: 4, Known: true}},
 		"without":   {[]decision.Fact{decision.Count("old", 3), decision.Count("ceiling", 4)}, Sizes{Old: 3, Ceiling: 4}},
 		"all":       {[]decision.Fact{decision.Count("old", 2), decision.Count("new", 1), decision.Count("pods", 9), decision.Count("ceiling", 4)}, Sizes{New: 1, Old: 2, Ceiling: 4, Known: true}},
+		"both":      {[]decision.Fact{decision.Count("new", 1), decision.Count("pods", 9), decision.Count("wanted", 8)}, Sizes{New: 1, Known: true}},
 		"no sizes":  {[]decision.Fact{decision.Count("new", -1), decision.Count("old", 0)}, Sizes{Known: true}},
 		"too large": {[]decision.Fact{decision.Count("new", math.MaxInt32), decision.Count("old", math.MaxInt32+1)}, Sizes{New: math.MaxInt32, Old: math.MaxInt32, Known: true}},
 	} {

@@ -170,7 +170,7 @@ func (s *Shadow) compared(t *Trace, o *observed, d decided) answer {
 		for _, p := range foretold {
 			switch {
 			case p.Predictable != seen.Predictable:
-			case s.covers(&p, seen) || p.Aspect == decision.AspectCreation && p.Name == "" && d.created(t, p.Of) < p.Count:
+			case s.covers(&p, seen) || p.Name == "" && d.created(t, p.Of) < p.Count:
 				*part = said{agrees: true, question: p.Question}
 			case !part.agrees && (p.Name == seen.Name || p.What == "" && part.instead == ""):
 				part.instead, part.question = cmp.Or(p.What, p.Name), p.Question

@@ -3,6 +3,7 @@ package telemetry
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
@@ -43,9 +44,13 @@ func TestShadowCountsCreations(t *testing.T) {
 	} {
 		v := &decision.Verdict{Actions: []decision.Action{{Kind: decision.CreatePods, Question: "RS-5", Count: 2}}}
 		seen := &observed{cause: &Cause{Kind: CauseAdded, Object: "Pod c"}, parts: []decision.Prediction{{Predictable: podCreation, Name: "c"}}}
-		a := podShadow().compared(&Trace{Object: object("web")}, seen, decided{verdict: v, lacks: lacking(c.before...)})
-		if part := a.parts[0]; part.agrees != c.agrees || part.question != "RS-5" {
-			t.Errorf("%s: %+v", name, part)
+		for _, rehashed := range []bool{true, false} { // A pod's name has no hash of its template.
+			shadow := podShadow()
+			shadow.Rehashes = func() bool { return rehashed }
+			a := shadow.compared(&Trace{Object: object("web")}, seen, decided{verdict: v, lacks: lacking(c.before...)})
+			if part := a.parts[0]; part.agrees != c.agrees || part.question != "RS-5" {
+				t.Errorf("%s, rehashed %t: %+v", name, rehashed, part)
+			}
 		}
 	}
 }
@@ -120,6 +125,7 @@ func TestShadowRanksWhatWent(t *testing.T) {
 		"due of another rank":                   {"d", []string{"a", "b"}, nil, snapshot, false},
 		"what is due has another one's name":    {"d", []string{"d"}, nil, snapshot, true},
 		"the one, after the other that was due": {"a", []string{"a", "b"}, []Cause{gone("b")}, snapshot, true},
+		"asked to go once more":                 {"b", []string{"a"}, []Cause{asked("ReplicaSet b")}, snapshot, true},
 	} {
 		shadow := NewShadow(decision.Loops{{Name: "deployment", Kind: "Deployment", Predicts: []decision.Predictable{sets}}})
 		v := &decision.Verdict{}
@@ -131,6 +137,123 @@ func TestShadowRanksWhatWent(t *testing.T) {
 		if a.parts[0].agrees != c.agrees {
 			t.Errorf("%s: %+v", name, a.parts[0])
 		}
+	}
+}
+
+// TestShadowRanksDeletionsAlone: that one of a rank is resized makes no other one of it due.
+func TestShadowRanksDeletionsAlone(t *testing.T) {
+	deletion := decision.Predictable{Aspect: decision.AspectDeletion, Of: "ReplicaSet"}
+	snapshot := func() decision.Snapshot {
+		return &sized{ReplicaSets: []sizedSet{{Name: "a", Size: 1}, {Name: "b", Size: 1}, {Name: "c", Size: 1}, {Name: "d", Size: 9}}}
+	}
+	set := func(name string) decision.Ref { return decision.Ref{Kind: "ReplicaSet", Name: name} }
+	v := &decision.Verdict{Actions: []decision.Action{
+		{Kind: decision.UpdateReplicaSet, Target: set("b"), Question: "RR-2", Size: &decision.Size{From: 1, To: 2}},
+		{Kind: decision.DeleteReplicaSet, Target: set("a"), Question: "RC-6"},
+	}}
+	tooMany := said{instead: "no more than 1 of its rank", question: "RC-6"}
+	for name, c := range map[string]struct {
+		seen   string
+		before []Cause
+		want   said
+	}{
+		"the one":                        {"a", nil, said{agrees: true, question: "RC-6"}},
+		"the one, after the resized":     {"a", []Cause{{Kind: CauseDeleted, Object: "ReplicaSet b"}}, tooMany},
+		"another, after the resized":     {"c", []Cause{{Kind: CauseDeleted, Object: "ReplicaSet b"}}, tooMany},
+		"of a rank of which none is due": {"d", nil, said{instead: "a", question: "RC-6"}},
+	} {
+		seen := &observed{cause: &Cause{Kind: CauseDeleted, Object: "ReplicaSet " + c.seen}, parts: []decision.Prediction{{Predictable: deletion, Name: c.seen}}}
+		a := NewShadow(TestLoops).compared(&Trace{Object: object("web")}, seen, decided{on: snapshot, verdict: v, lacks: lacking(c.before...)})
+		if part := a.parts[0]; part.agrees != c.want.agrees || part.question != c.want.question || !part.agrees && part.instead != c.want.instead {
+			t.Errorf("%s: %+v, want %+v", name, part, c.want)
+		}
+	}
+}
+
+// TestShadowCompares: a size is that of its own object, whatever stands behind the last hyphen; of several conditions
+// the other controller may write some first, but none that is not due.
+func TestShadowCompares(t *testing.T) {
+	size := decision.Predictable{Aspect: decision.AspectSize, Of: "ReplicaSet"}
+	creation := decision.Predictable{Aspect: decision.AspectCreation, Of: "ReplicaSet"}
+	conditions := decision.Predictable{Aspect: decision.AspectConditions, Of: "Deployment"}
+	const available, failure, paused = "status.conditions[Available]  → True", "status.conditions[Failure]  → True", "status.conditions[Paused]  → True"
+	v := &decision.Verdict{Path: decision.Path{{Question: "RR-9"}}, Actions: []decision.Action{
+		{Kind: decision.UpdateReplicaSet, Target: decision.Ref{Kind: "ReplicaSet", Name: "web-3"}, Question: "RR-2", Size: &decision.Size{From: 3, To: 5}},
+		{Kind: decision.CreateReplicaSet, Target: decision.Ref{Kind: "ReplicaSet", Name: "web"}, Question: "RR-1"},
+	}}
+	report := &decision.Report{Changes: []decision.Change{{Field: "status.conditions[Available]", To: "True"}, {Field: "status.conditions[Failure]", To: "True"}}}
+	for name, c := range map[string]struct {
+		seen decision.Prediction
+		want said
+	}{
+		"the size":                       {decision.Prediction{Predictable: size, Name: "web-3", What: "3 → 5"}, said{agrees: true, question: "RR-2"}},
+		"another size":                   {decision.Prediction{Predictable: size, Name: "web-3", What: "3 → 4"}, said{instead: "3 → 5", question: "RR-2"}},
+		"the size of another":            {decision.Prediction{Predictable: size, Name: "web-5d4", What: "3 → 5"}, said{}},
+		"the creation":                   {decision.Prediction{Predictable: creation, Name: "web"}, said{agrees: true, question: "RR-1"}},
+		"a creation without a hash":      {decision.Prediction{Predictable: creation, Name: "shop"}, said{instead: "web", question: "RR-1"}},
+		"all conditions":                 {decision.Prediction{Predictable: conditions, Name: "web", What: available + ", " + failure}, said{agrees: true, question: "RR-9"}},
+		"one condition":                  {decision.Prediction{Predictable: conditions, Name: "web", What: failure}, said{agrees: true, question: "RR-9"}},
+		"a condition that is not due":    {decision.Prediction{Predictable: conditions, Name: "web", What: paused}, said{instead: available + ", " + failure, question: "RR-9"}},
+		"one condition more than is due": {decision.Prediction{Predictable: conditions, Name: "web", What: available + ", " + failure + ", " + paused}, said{instead: available + ", " + failure, question: "RR-9"}},
+	} {
+		shadow := NewShadow(TestLoops)
+		shadow.Rehashes = func() bool { return true }
+		a := shadow.compared(&Trace{Object: object("web")}, &observed{parts: []decision.Prediction{c.seen}}, decided{verdict: v, report: report})
+		if a.parts[0] != c.want {
+			t.Errorf("%s: %+v, want %+v", name, a.parts[0], c.want)
+		}
+	}
+}
+
+// TestShadowRemembersDecisions: the last decision before a write counts, however long ago, and one before it as long as
+// the next one was no more than maxLag before the write.
+func TestShadowRemembersDecisions(t *testing.T) {
+	failed := func(w *watching) { // before it decided
+		w.seq++
+		w.now = w.now.Add(time.Second)
+		w.shadow.Add([]*Trace{{Epoch: "e", Seq: w.seq, Object: object("web"), Ended: w.now}}, 0)
+	}
+	overtaken := func(w *watching) { w.on(set("9", 3, 6)) }
+	for name, c := range map[string]struct {
+		then func(*watching)
+		ago  time.Duration
+		want ShadowVerdict
+	}{
+		"the last":                       {func(*watching) {}, time.Hour, ShadowAgrees},
+		"the last, and then no decision": {failed, time.Hour, ShadowAgrees},
+		"one before":                     {overtaken, maxLag, ShadowBehind},
+		"one that is too old":            {overtaken, maxLag + 1, ShadowUnexplained},
+	} {
+		w := newWatching(t)
+		w.on(set("9", 3, 5)) // It is not version 10, which a search would find.
+		c.then(w)
+		w.now = w.now.Add(c.ago - time.Second)
+		w.on(set("11", 5, 7), wrote("web-2", "10", "11", 3, 5, ControllerManager))
+		w.has(name, c.want, 1)
+	}
+}
+
+// TestShadowAgreesWithTheLast: where two syncs agree with one part of a write and neither with all of it, the later one counts.
+func TestShadowAgreesWithTheLast(t *testing.T) {
+	w := newWatching(t)
+	w.on(sized{RV: "1", Status: 1, ReplicaSets: []sizedSet{{Name: "web-1", RV: "10", Ready: 3}}})
+	w.on(sized{RV: "1", Status: 1, ReplicaSets: []sizedSet{{Name: "web-1", RV: "10", Ready: 3}}})
+	w.on(sized{RV: "2", Status: 3, ReplicaSets: []sizedSet{{Name: "web-1", RV: "10", Ready: 3}}}, modified("Deployment web", "1", "2", ControllerManager,
+		decision.Change{Field: "status.readyReplicas", From: "1", To: "3"}, decision.Change{Field: "status.conditions[Failure]", To: "True Refused"}))
+	w.has("one part", ShadowUnexplained, 1)
+	if st := w.settled(); st.Count(ShadowAgrees) != 1 {
+		t.Errorf("the other part: %+v", st)
+	}
+}
+
+// TestShadowAsksNoFurther: where a sync decided on a write, nothing is decided on again.
+func TestShadowAsksNoFurther(t *testing.T) {
+	w := newWatching(t)
+	before := w.on(set("10", 3, 5))
+	x := w.on(set("11", 5, 5), wrote("web-2", "10", "11", 3, 5, ControllerManager))
+	a := w.shadow.ask(x, x, &w.shadow.observe(x)[0])
+	if !a.whole() || a.on != before || a.tried != 0 {
+		t.Errorf("%+v", a)
 	}
 }
 

@@ -110,7 +110,7 @@ func (s *Shadow) told(now time.Time) {
 		s.judged[0] = judged{}
 		s.judged = s.judged[1:]
 	}
-	s.heard = slices.DeleteFunc(s.heard, func(e published) bool { return e.judged && now.Sub(e.At) > eventWithin })
+	s.heard = slices.DeleteFunc(s.heard, func(e published) bool { return now.Sub(e.At) > eventWithin })
 }
 
 // countTold counts a write of the other controller by whether an event told of it.
@@ -215,9 +215,9 @@ func (d *Difference) publishes(e *decision.Event, told []decision.Event) bool {
 	return false
 }
 
-// happened is when it did, as far as its stamp can be so.
+// happened is when it did, as far as its stamp can be so. No stamp is one of long ago.
 func (e *published) happened() time.Time {
-	if stamp := e.Stamped; !stamp.IsZero() && stamp.Before(e.At) && e.At.Sub(stamp) < oldestStamp {
+	if stamp := e.Stamped; stamp.Before(e.At) && e.At.Sub(stamp) < oldestStamp {
 		return stamp
 	}
 	return e.At

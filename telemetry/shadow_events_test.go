@@ -90,10 +90,171 @@ func TestShadowOfNoEvent(t *testing.T) {
 	if st := w.later(); st.Together != 1 || st.Count(ShadowUnexplained) != 1 {
 		t.Errorf("of a write that nobody has seen: %+v", st)
 	}
-	w = newWatching(t)
-	w.says("Normal", "Scaled", "web-2 to 9")
-	if st := w.later(); st.Together != 1 || st.Count(ShadowUnexplained) != 0 {
-		t.Errorf("of an object that no sync knows: %+v", st)
+	for _, reason := range []string{"Scaled", "Failed"} { // One tells of a write, and one does not.
+		w = newWatching(t)
+		w.says("Normal", reason, "web-2 to 9")
+		if st := w.later(); st.Together != 1 || st.Count(ShadowUnexplained) != 0 {
+			t.Errorf("%s, of an object that no sync knows: %+v", reason, st)
+		}
+	}
+}
+
+// TestShadowOfEventsThatMissTheirSyncs: an event is held against what was decided, wherever that is known from, and
+// counted by the question that led there.
+func TestShadowOfEventsThatMissTheirSyncs(t *testing.T) {
+	before, after := sized{RV: "1", New: "web-3"}, sized{RV: "1", New: "web-3", ReplicaSets: []sizedSet{{Name: "web-3", RV: "20"}}}
+	made := Cause{Kind: CauseAdded, Object: "ReplicaSet web-3", NewRV: "20", Manager: ControllerManager}
+	for name, c := range map[string]struct {
+		syncs    func(*watching)
+		question string
+	}{
+		"a sync decided":              {func(w *watching) { w.on(before); w.on(after, made) }, "RR-1"},
+		"between two syncs":           {func(w *watching) { w.on(after, made) }, "RR-1"},
+		"long ago":                    {func(w *watching) { w.on(before); w.on(after, made); w.on(after); w.now = w.now.Add(time.Minute) }, "RR-1"},
+		"of which nobody saw a write": {func(w *watching) { w.on(before) }, "RR-2"},
+		"by the latest that says so":  {func(w *watching) { w.on(before).Rounds[0].Verdict.Path[0].Question = "RR-0"; w.on(before); w.on(after) }, "RR-2"},
+	} {
+		w := newWatching(t)
+		w.shadow.Follows(true, "")
+		c.syncs(w)
+		w.says("Normal", "Made", "web-3 created")
+		st := w.later()
+		i := slices.IndexFunc(st.Questions, func(q ShadowQuestion) bool { return q.Aspect == decision.AspectEvent })
+		if i < 0 || st.Questions[i].Question != c.question || st.Questions[i].Counts[ShadowAgrees] != 1 || st.Count(ShadowUnexplained) != 0 || st.Together != 0 {
+			t.Errorf("%s: %+v", name, st)
+		}
+	}
+}
+
+// TestShadowOfAnEventBeforeItsWrite: an event agrees though nobody saw the write that it tells of.
+func TestShadowOfAnEventBeforeItsWrite(t *testing.T) {
+	w := newWatching(t)
+	w.shadow.Follows(true, "")
+	w.on(set("10", 3, 5))
+	w.says("Normal", "Scaled", "web-2 to 5")
+	if st := w.later(); st.Count(ShadowAgrees) != 1 || st.Together != 0 {
+		t.Errorf("%+v", st)
+	}
+}
+
+// TestShadowOfAnEventBesideADifference: of two writes one is a difference. An event of it is no other one, and an event of
+// the other write is.
+func TestShadowOfAnEventBesideADifference(t *testing.T) {
+	for message, want := range map[string]struct{ unexplained, together uint64 }{
+		"web-1 to 9": {1, 0}, "web-2 to 5": {1, 0}, "web-2 to 9": {2, 0}, "web-3 to 9": {1, 1},
+	} {
+		w := newWatching(t)
+		w.shadow.Follows(true, "")
+		w.on(sized{RV: "1", ReplicaSets: []sizedSet{{Name: "web-1", RV: "5", Size: 1, Want: 1}, {Name: "web-2", RV: "10", Size: 3, Want: 5}}})
+		w.on(sized{RV: "1", ReplicaSets: []sizedSet{{Name: "web-1", RV: "6", Size: 2, Want: 2}, {Name: "web-2", RV: "11", Size: 5, Want: 5}}},
+			wrote("web-1", "5", "6", 1, 2, ControllerManager), wrote("web-2", "10", "11", 3, 5, ControllerManager))
+		w.says("Normal", "Scaled", message)
+		if st := w.later(); st.Count(ShadowUnexplained) != want.unexplained || st.Together != want.together {
+			t.Errorf("%s: %+v", message, st)
+		}
+	}
+}
+
+// TestShadowRecordsEvents: an event that is a difference is recorded with its own name, the newest sync around it, and
+// how many of them could be read.
+func TestShadowRecordsEvents(t *testing.T) {
+	unread := func(w *watching) {
+		w.seq++
+		w.now = w.now.Add(time.Second)
+		w.shadow.Add([]*Trace{{Epoch: "e", Seq: w.seq, Object: object("web"), Ended: w.now, Snapshot: SnapshotText([]byte(`{"replicaSets":`))}}, 0)
+	}
+	for name, c := range map[string]struct {
+		around []func(*watching)
+		states int64 // 0 where it is not compared
+	}{
+		"one of two":  {[]func(*watching){func(w *watching) { w.on(set("10", 3, 3)) }, unread}, 1},
+		"none of two": {[]func(*watching){unread, unread}, 0},
+	} {
+		w := newWatching(t)
+		var kept []*Trace
+		w.shadow.Record = func(x *Trace) { kept = append(kept, x) }
+		w.shadow.Follows(true, "")
+		c.around[0](w)
+		w.says("Warning", "Failed", "Error: quota")
+		c.around[1](w)
+		st := w.later()
+		if c.states == 0 {
+			if len(kept) != 0 || st.Together != 1 {
+				t.Errorf("%s: %+v", name, st)
+			}
+			continue
+		}
+		if len(kept) != 1 || st.Together != 0 {
+			t.Fatalf("%s: %d are recorded, %+v", name, len(kept), st)
+		}
+		x := kept[0]
+		if x.Causes[0].Object != "Event web.1" || x.Path()[0].Facts[5] != decision.Count("states", c.states) || x.Path()[0].Facts[6] != decision.Count("seen in sync", 2) {
+			t.Errorf("%s: %+v, %+v", name, x.Causes, x.Path())
+		}
+	}
+}
+
+// TestShadowCountsEvents: those of writes that agree and are told of, while events are watched.
+func TestShadowCountsEvents(t *testing.T) {
+	size := func(w *watching) {
+		w.on(set("10", 3, 5))
+		w.on(set("11", 5, 5), wrote("web-2", "10", "11", 3, 5, ControllerManager))
+	}
+	creation := func(w *watching) {
+		w.on(sized{RV: "1", New: "web-3"})
+		w.on(set("20", 0, 0), Cause{Kind: CauseAdded, Object: "ReplicaSet web-3", NewRV: "20", Manager: ControllerManager})
+	}
+	for name, c := range map[string]struct {
+		write  func(*watching)
+		lost   bool // they are no longer watched by the time that it is counted
+		untold uint64
+	}{
+		"a size": {size, false, 1}, "a size, and then not watched": {size, true, 0}, "a creation, of which no event tells": {creation, false, 0},
+	} {
+		w := newWatching(t)
+		w.shadow.Follows(true, "")
+		c.write(w)
+		w.shadow.Follows(!c.lost, "")
+		if st := w.later(); st.Events.Told != c.untold || st.Events.Untold != c.untold || st.Count(ShadowAgrees) != 1 {
+			t.Errorf("%s: %+v", name, st)
+		}
+	}
+}
+
+// TestShadowWaitsForEvents: each is compared once, when all is known of its write, and signs for as long as it may come.
+func TestShadowWaitsForEvents(t *testing.T) {
+	w := newWatching(t)
+	w.on(set("10", 3, 3))
+	w.says("Warning", "Failed", "Error: quota")
+	for _, c := range []struct {
+		after    time.Duration
+		compared uint64
+		kept     int
+	}{{eventSettles, 0, 1}, {eventSettles + 1, 1, 1}, {eventSettles + 2, 1, 1}, {eventWithin, 1, 1}, {eventWithin + 1, 1, 0}} {
+		if st := w.shadow.State(w.now.Add(c.after)); st.Count(ShadowUnexplained) != c.compared || len(w.shadow.heard) != c.kept {
+			t.Errorf("after %s: %d are kept, %+v", c.after, len(w.shadow.heard), st)
+		}
+	}
+}
+
+// TestWritesForEventsAreBounded: what came of a write is kept for as long as an event may tell of it, and of no more writes
+// than events are kept. Then it is counted.
+func TestWritesForEventsAreBounded(t *testing.T) {
+	for name, c := range map[string]struct {
+		writes int
+		after  time.Duration
+		gone   int
+	}{
+		"as many as are kept": {maxEvents, eventWithin, 0}, "one more": {maxEvents + 1, 0, 1}, "too old": {2, eventWithin + 1, 2},
+	} {
+		w := newWatching(t)
+		w.shadow.Follows(true, "")
+		for range c.writes {
+			w.shadow.judged = append(w.shadow.judged, judged{Object: object("web"), Predictable: decision.Predictable{Aspect: decision.AspectSize, Of: "ReplicaSet"}, name: "web-2", at: w.now, verdict: ShadowAgrees})
+		}
+		if st := w.shadow.State(w.now.Add(c.after)); len(w.shadow.judged) != c.writes-c.gone || st.Events.Untold != uint64(c.gone) {
+			t.Errorf("%s: %d are kept, %+v", name, len(w.shadow.judged), st.Events)
+		}
 	}
 }
 
@@ -135,6 +296,8 @@ func TestShadowSignsByEvents(t *testing.T) {
 		w.on(sized{RV: "1"}, Cause{Kind: CauseDeleted, Object: "ReplicaSet web-1", OldRV: "12"})
 		if early := w.settled(); want == ShadowUnsigned && early.Count(want) != 0 {
 			t.Errorf("%q: unsigned before an event can have come", told)
+		} else if want != ShadowUnsigned && early.Count(want) != 1 {
+			t.Errorf("%q: open, though an event has signed it: %+v", told, early)
 		}
 		st := w.later()
 		if st.Count(want) != 1 || want == ShadowUnexplained != (st.Differences[0].Manager == "deployment-controller") {
@@ -278,5 +441,20 @@ func TestShadowKeepsWhatEventsTellOf(t *testing.T) {
 				t.Errorf("%s, watched %t: %d are kept", aspect, followed, got)
 			}
 		}
+	}
+}
+
+// TestShadowKeepsTheEventsOfWhatAgrees: of a write that a sync says a part of, that part alone has the events of the sync.
+func TestShadowKeepsTheEventsOfWhatAgrees(t *testing.T) {
+	w := newWatching(t)
+	w.shadow.Follows(true, "")
+	on := w.on(set("10", 3, 5))
+	size := decision.Prediction{Predictable: decision.Predictable{Aspect: decision.AspectSize, Of: "ReplicaSet"}, Name: "web-2"}
+	owner := decision.Prediction{Predictable: decision.Predictable{Aspect: decision.AspectOwner, Of: "ReplicaSet"}, Name: "web-2"}
+	x := &suspect{observed{parts: []decision.Prediction{size, owner}}, &Trace{Object: object("web")}, answer{on: on, parts: []said{{}, {agrees: true}}}}
+	w.shadow.keepJudged(x, 0, ShadowUnexplained)
+	w.shadow.keepJudged(x, 1, ShadowAgrees)
+	if size, owner := w.shadow.judged[0].told, w.shadow.judged[1].told; len(size) != 0 || len(owner) != 2 || owner[0].Message != "web-2 to 5" {
+		t.Errorf("of the size %+v, of the owner %+v", size, owner)
 	}
 }

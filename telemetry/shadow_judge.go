@@ -160,7 +160,7 @@ func (s *Shadow) verdict(x *suspect, part int, foreign bool) ShadowVerdict {
 	case x.best.leftOut:
 		s.state.LeftOut++
 		return ""
-	case s.unsigned(x) && (s.state.Events.Followed || found.instead == ""), p.Releases(), x.cause.Kind == CauseModified && len(x.cause.Managers()) == 0 && goesUnsigned(p):
+	case s.unsigned(x) && (s.state.Events.Followed || found.instead == ""), p.Releases(), len(x.cause.Managers()) == 0 && goesUnsigned(p):
 		return ShadowUnsigned
 	case found.departure > 0:
 		return ShadowDeparture
@@ -208,7 +208,7 @@ func (s *Shadow) expect(t *Trace) {
 			}
 			key := string(p.Aspect) + " " + p.Of + " " + p.Name
 			d := Difference{Verdict: ShadowOverdue, At: t.Ended, Object: t.Object, Predictable: p.Predictable, Target: p.Name, Question: p.Question, Predicted: cmp.Or(p.What, p.Name, "one more"), Epoch: t.Epoch, Sync: t.Seq}
-			if was, waits := before[key]; waits && was.Predicted == d.Predicted { // It has been due since the first sync that said so.
+			if was := before[key]; was.Predicted == d.Predicted { // It has been due since the first sync that said so.
 				d.At = was.At
 			}
 			now[key] = d

@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 )
@@ -57,6 +58,48 @@ func TestLookBackForgets(t *testing.T) {
 	}
 }
 
+// TestLookBackKnowsSiblings: those of one owner by their names, as long as a sync of them is kept that says so.
+func TestLookBackKnowsSiblings(t *testing.T) {
+	b := newLookBack()
+	for _, name := range []string{"c", "a", "b", "a"} {
+		b.remember(&Trace{Object: object(name), Owner: "shop"})
+	}
+	siblings := func() (names []string) {
+		for _, o := range b.kin(&Trace{Object: object("b"), Owner: "shop"}) {
+			names = append(names, o.Name)
+		}
+		return names
+	}
+	if got := siblings(); !slices.Equal(got, []string{"a", "c"}) {
+		t.Errorf("%q", got)
+	}
+	b.disown(b.of(object("a"))[0])
+	if got := siblings(); !slices.Equal(got, []string{"a", "c"}) {
+		t.Errorf("after one of two syncs: %q", got)
+	}
+	b.disown(b.of(object("a"))[1])
+	if got := siblings(); !slices.Equal(got, []string{"c"}) {
+		t.Errorf("after both: %q", got)
+	}
+}
+
+// TestLookBackAfterTheEnd: an object that was gone and has come again is kept as any other.
+func TestLookBackAfterTheEnd(t *testing.T) {
+	b := newLookBack()
+	for i := range fewest + 1 {
+		b.remember(&Trace{Seq: uint64(i), Object: object("again"), Gone: i == 0})
+	}
+	for range maxRecent {
+		b.remember(&Trace{Object: object("web")})
+	}
+	if list := b.of(object("again")); len(list) != fewest || list[0].Seq != 1 {
+		t.Errorf("%d syncs are left", len(list))
+	}
+	if b.remember(&Trace{Object: object("huge"), Snapshot: SnapshotText(make([]byte, maxRecentBytes))}); len(b.order) != 1 {
+		t.Errorf("%d syncs are remembered beside one that is too large alone", len(b.order))
+	}
+}
+
 // TestShadowHasABudget: a write that agrees with no sync is looked at while there is time, and counted
 // as left out while there is none.
 func TestShadowHasABudget(t *testing.T) {
@@ -77,5 +120,11 @@ func TestShadowHasABudget(t *testing.T) {
 	wrong(2)
 	if st := w.settled(); st.LeftOut != 1 || st.Count(ShadowUnexplained) != 1 {
 		t.Errorf("with time again: %d left out, %d unexplained", st.LeftOut, st.Count(ShadowUnexplained))
+	}
+	w.shadow.budget.spend(func() { clock = clock.Add(saved + time.Second) })
+	wrong(3)
+	clock = clock.Add(share * saved)
+	if st := w.settled(); st.LeftOut != 1 || st.Count(ShadowUnexplained) != 2 {
+		t.Errorf("with time for another look: %d left out, %d unexplained", st.LeftOut, st.Count(ShadowUnexplained))
 	}
 }

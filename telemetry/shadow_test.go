@@ -134,6 +134,15 @@ func TestShadowGoesBack(t *testing.T) {
 			w.on(at("8", 3, "5", 1), status("4", "8", 1, 3))
 			w.on(at("8", 3, "6", 3), ready("5", "6", 1, 3))
 		}, ShadowAgrees},
+		"before both": {func(w *watching) {
+			w.on(at("8", 1, "7", 3), ready("5", "6", 1, 2), ready("6", "7", 2, 3), status("4", "8", 0, 1))
+		}, ShadowAgrees},
+		"between two that were seen in another order": {func(w *watching) {
+			of := func(name, was, is string, to int) Cause {
+				return modified("ReplicaSet "+name, was, is, ControllerManager, decision.Change{Field: "status.readyReplicas", From: "1", To: fmt.Sprint(to)})
+			}
+			w.on(sized{RV: "10", Status: 3, ReplicaSets: []sizedSet{{Name: "web-1", RV: "7", Ready: 2}, {Name: "web-2", RV: "9", Ready: 5}}}, of("web-2", "8", "9", 5), of("web-1", "6", "7", 2), status("4", "10", 2, 3))
+		}, ShadowAgrees},
 		"of no version": {func(w *watching) {
 			w.on(at("8", 9, "7", 3), ready("5", "6", 1, 2), ready("6", "7", 2, 3), status("4", "8", 1, 9))
 		}, ShadowUnexplained},
@@ -166,7 +175,7 @@ func TestShadowGoesBackToAnEnd(t *testing.T) {
 			return decision.Change{Field: "status.readyReplicas", From: fmt.Sprint(from), To: fmt.Sprint(to)}
 		}
 		w.on(sized{RV: "4", Status: int64(c.from), ReplicaSets: []sizedSet{{Name: "web-1", RV: "6", Ready: 1}}})
-		w.on(sized{RV: "10", Status: int64(c.to)}, modified("ReplicaSet web-1", "6", "8", ControllerManager, ready(1, 2)), modified("ReplicaSet web-1", "8", "9", "", decision.Change{Field: fieldDeletion}),
+		w.on(sized{RV: "10", Status: int64(c.to)}, modified("ReplicaSet web-1", "6", "7", ControllerManager, ready(1, 2)), modified("ReplicaSet web-9", "5", "8", ControllerManager, ready(9, 5)), modified("ReplicaSet web-1", "7", "9", "", decision.Change{Field: fieldDeletion}),
 			modified("Deployment web", "4", "10", ControllerManager, ready(c.from, c.to)), Cause{Kind: CauseDeleted, Object: "ReplicaSet web-1", OldRV: "11"})
 		st := w.settled()
 		if agree, open := st.Count(ShadowAgrees)+st.Count(ShadowBehind), st.Count(ShadowUnexplained); agree != c.agrees || open != 1-c.agrees {
@@ -178,20 +187,34 @@ func TestShadowGoesBackToAnEnd(t *testing.T) {
 // TestShadowKnowsWhatWasKnown: who has written a status on a version of its object decides on no older one
 // afterwards.
 func TestShadowKnowsWhatWasKnown(t *testing.T) {
-	for by, want := range map[string]ShadowVerdict{ControllerManager: ShadowUnexplained, "": ShadowBehind} {
+	for what, c := range map[string]struct {
+		by     string
+		fields []string
+		want   ShadowVerdict
+	}{
+		"a status":                   {ControllerManager, []string{"status.observedGeneration"}, ShadowUnexplained},
+		"a status of somebody else":  {"kubectl", []string{"status.observedGeneration"}, ShadowBehind},
+		"an annotation":              {ControllerManager, []string{"metadata.annotations[x]"}, ShadowBehind},
+		"a status and an annotation": {ControllerManager, []string{"status.observedGeneration", "metadata.annotations[x]"}, ShadowBehind},
+		"nothing":                    {"", nil, ShadowBehind},
+	} {
 		w := newWatching(t)
 		w.shadow.agree([]string{ControllerManager})
 		w.on(sized{RV: "1", New: "web-3"})
 		changes := []Cause{modified("Deployment web", "1", "2", "kubectl", decision.Change{Field: "spec.template"})}
-		if by != "" {
-			changes = append(changes, modified("Deployment web", "2", "3", by, decision.Change{Field: "status.observedGeneration"}))
+		if c.by != "" {
+			written := modified("Deployment web", "2", "3", c.by)
+			for _, field := range c.fields {
+				written.Fields = append(written.Fields, decision.Change{Field: field})
+			}
+			changes = append(changes, written)
 		}
 		w.on(sized{RV: changes[len(changes)-1].NewRV}, changes...)
 		w.now = w.now.Add(maxLag + time.Second)
 		w.on(sized{RV: changes[len(changes)-1].NewRV})
 		w.on(sized{RV: changes[len(changes)-1].NewRV}, Cause{Kind: CauseAdded, Object: "ReplicaSet web-3", NewRV: "4", Manager: ControllerManager})
-		if st := w.settled(); st.Count(want) != 1 {
-			t.Errorf("status by %q: %+v", by, st)
+		if st := w.settled(); st.Count(c.want) != 1 {
+			t.Errorf("%s: %+v", what, st)
 		}
 	}
 }
@@ -209,6 +232,10 @@ func TestShadowCreationsAndDeletions(t *testing.T) {
 	w.has("somebody else's", ShadowUnsigned, 1)
 	if list := w.shadow.observe(&Trace{Object: object("web"), Causes: []Cause{{Kind: CauseDeleted, Object: "ReplicaSet web-4"}}}); len(list) != 0 {
 		t.Errorf("the end of a deletion is taken for another one: %+v", list)
+	}
+	both := []Cause{modified("ReplicaSet web-4", "21", "22", "", decision.Change{Field: fieldDeletion}), {Kind: CauseDeleted, Object: "ReplicaSet web-5"}}
+	if list := newWatching(t).shadow.observe(&Trace{Object: object("web"), Causes: both}); len(list) != 2 {
+		t.Errorf("the deletion of another one is taken for that of the first: %+v", list)
 	}
 }
 
@@ -296,6 +323,12 @@ func TestShadowOfWhatIsNotCompared(t *testing.T) {
 	w.shadow.Add([]*Trace{{Object: Object{"replicaset", "shop", "web-1"}, Causes: []Cause{own}}}, 0)
 	if st := w.settled(); st.Syncs != 1 || len(st.Questions) != 0 {
 		t.Errorf("%+v", st)
+	}
+	w = newWatching(t)
+	w.shadow.Add([]*Trace{{Epoch: "e", Object: object("web"), Ended: w.now, Snapshot: SnapshotText([]byte(`{"rv":"1","replicaSets":[{"name":"web-2","rv":"9"}]}`))}}, 0)
+	w.on(sized{ReplicaSets: []sizedSet{{Name: "web-2", RV: "11", Size: 5, Want: 5}}}, wrote("web-2", "10", "11", 3, 4, ControllerManager)) // Its Deployment is not there.
+	if st := w.settled(); st.Together != 1 || len(st.Differences) != 0 {
+		t.Errorf("of an object that was not found: %+v", st)
 	}
 	for name, text := range map[string]string{"none": "", "partly": `{"replicaSets":[{"name":"web-2","rv":"10"},7]}`, "not at all": `{"replicaSets":`} {
 		w := newWatching(t)

@@ -45,6 +45,12 @@ func TestDisagreementsAreSyncs(t *testing.T) {
 		if len(x.Causes) != 1 || x.Causes[0].NewRV != "11" || x.Path()[0].Facts[2] != decision.Text("predicted", "3 → 5") || x.Path()[0].Facts[3] != decision.Text("observed", "3 → 2") || x.Path()[0].Facts[6] != decision.Count("seen in sync", 2) || seen.Seq != 2 {
 			t.Errorf("%s: %+v, %+v", name, x.Causes, x.Path())
 		}
+		if facts := x.Path()[0].Facts; facts[0] != decision.Text("of", "Deployment web") || facts[1] != decision.Text("what", "size of ReplicaSet web-2") {
+			t.Errorf("%s: %+v", name, facts)
+		}
+		if answer, asked := x.Path().Answer(askRegister); !asked || (answer == decision.Yes) != (c.departs > 0) {
+			t.Errorf("%s: of the register %q", name, answer)
+		}
 		if !x.Gone {
 			t.Errorf("%s: the board would keep it for ever, and call it stuck", name)
 		}
@@ -71,6 +77,23 @@ func TestSentencesOfDisagreements(t *testing.T) {
 		if lead := said.Lead.At(time.Time{}); want != "" && lead != want || len([]rune(lead)) > 150 {
 			t.Errorf("%q, want %q", lead, want)
 		}
+	}
+	for tried, want := range map[int]string{
+		1: "The rules do not say so of the only state that could be tried, and no departure does",
+		2: "The rules say so of none of the 2 states that it may have been decided on, and no departure does",
+	} {
+		said := sentenceOf(&Difference{Predictable: decision.Predictable{Aspect: decision.AspectSize}}, tried)
+		if got := said.Then.At(time.Time{}); got != want {
+			t.Errorf("%d tried: %q", tried, got)
+		}
+	}
+	for _, r := range Comparison(nil).Reasons[0].List {
+		if (r.Code != codeDeparts && r.Code != codeUnexplained) || !strings.Contains(r.Means, "the rules here") && !strings.Contains(r.Means, "The rules here") || r.Meanwhile != "Nothing is written here: this process only watches." || !strings.HasPrefix(r.Unblocks, "It is over") || !strings.Contains(r.Do, "differs") && !strings.Contains(r.Do, "defect") {
+			t.Errorf("%+v", r)
+		}
+	}
+	if one := Comparison(decision.Loops{{Predicts: testPredicts[:1], Shows: []decision.Resource{{Name: "pods"}}}}); len(one.Shows) != 2 {
+		t.Errorf("of a loop that predicts one thing it shows %v", one.Shows)
 	}
 	of := Comparison(decision.Loops{{Name: "a", Predicts: testPredicts, Shows: []decision.Resource{{Name: "pods"}}}, {Name: "b", Predicts: testPredicts, Shows: []decision.Resource{{Name: "pods"}, {Name: "nodes"}}}, {Name: "c"}})
 	if len(of.Shows) != 3 {

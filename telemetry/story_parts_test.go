@@ -208,6 +208,40 @@ func TestOutagesThatAreOne(t *testing.T) {
 	}
 }
 
+// TestAnsweredSyncs: a sync met a server that serves where it wrote, or was woken by that; not where another write got no answer.
+func TestAnsweredSyncs(t *testing.T) {
+	unanswered := []decision.Round{{Verdict: decision.Verdict{Actions: make([]decision.Action, 1)}, Outcomes: []decision.Outcome{{State: decision.Unanswered}}}}
+	for name, c := range map[string]struct {
+		trace Trace
+		want  bool
+	}{
+		"it wrote":                    {Trace{Result: ResultWrote}, true},
+		"it was woken by that":        {Trace{Causes: []Cause{{Code: CodeAnswersAgain}}}, true},
+		"it was woken by another one": {Trace{Causes: []Cause{{Kind: CauseModified}}}, false},
+		"neither":                     {Trace{}, false},
+		"it wrote, and then it broke": {Trace{Result: ResultWrote, Rounds: unanswered}, false},
+	} {
+		if got := c.trace.answered(); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+// TestOutagesThatLastAreNarrowed: a write just after the beginning was answered before it, and one after a failure ends nothing.
+func TestOutagesThatLastAreNarrowed(t *testing.T) {
+	wrote := &Trace{Result: ResultWrote, Ended: clock(12)}
+	failed := &Trace{Ended: clock(11), Rounds: []decision.Round{{Verdict: decision.Verdict{Actions: make([]decision.Action, 1)}, Outcomes: []decision.Outcome{{State: decision.Unanswered}}}}}
+	for name, c := range map[string]struct {
+		syncs []*Trace
+		began float64
+	}{"a write": {[]*Trace{wrote}, 12}, "a failure, and a write": {[]*Trace{failed, wrote}, 10}} {
+		o := StoryOutage{Outage: Outage{Began: clock(10)}}
+		if o.narrow(c.syncs); !o.Began.Equal(clock(c.began)) || !o.Ended.IsZero() {
+			t.Errorf("%s: from %s to %s", name, o.Began, o.Ended)
+		}
+	}
+}
+
 // TestSyncsAfterAnOutage are those that began after it, or that were answered at its end.
 func TestSyncsAfterAnOutage(t *testing.T) {
 	o := StoryOutage{Outage: Outage{Began: clock(10), Ended: clock(20)}}

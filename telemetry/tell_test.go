@@ -90,6 +90,10 @@ func TestBeatsOfSyncs(t *testing.T) {
 		{": scaled ReplicationController a: spec.replicas 1 → 2", Beat{Writes: []Write{with(write(decision.Scale, "ReplicationController a", decision.Written), func(w *Write) {
 			w.Changes = []decision.Change{{Field: "metadata.annotations[x]", To: "note"}, {Field: "spec.replicas", From: "1", To: "2"}}
 		})}}},
+		{": published the status of ReplicaSet a", Beat{Writes: []Write{with(write(WriteStatus, "ReplicaSet a", decision.Written), func(w *Write) { w.Question = "RS-9" })}}},
+		{": wrote ReplicaSet a: metadata.annotations[x] none → note, spec.replicas 1 → 2", Beat{Writes: []Write{with(write(decision.UpdateReplicaSet, "ReplicaSet a", decision.Written), func(w *Write) {
+			w.Changes = []decision.Change{{Field: "metadata.annotations[x]", To: "note"}, {Field: "spec.replicas", From: "1", To: "2"}}
+		})}}},
 		{": could not adopt ReplicaSet a: it is already gone", Beat{Writes: []Write{write(decision.Adopt, "ReplicaSet a", decision.Tolerated)}}},
 		{": could not create 2 Pods: unanswered (exceeded quota)", Beat{Writes: []Write{with(counted(2, decision.Unanswered), func(w *Write) { w.Failure = no })}}},
 		{": could not create 2 Pods: unanswered", Beat{Writes: []Write{counted(2, decision.Unanswered)}}},

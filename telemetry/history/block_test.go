@@ -57,7 +57,11 @@ func TestListsAreChecked(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
-	for _, data := range [][]byte{[]byte("no list at all"), pack(nil, []byte("no CBOR")), nil} {
+	text, err := wire.Append(nil, &hits{Hits: make([]telemetry.Hit, 1), Sizes: []int{0}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, data := range [][]byte{[]byte("no list at all"), pack(nil, []byte("no CBOR")), pack(nil, append(text, 0)), nil} {
 		if _, err := readHits(data); !errors.Is(err, errDamaged) {
 			t.Errorf("text in its place: %v", err)
 		}

@@ -186,6 +186,16 @@ func TestLargeBodies(t *testing.T) {
 	}
 }
 
+// What the API server answers below 300 is a yes.
+func TestYes(t *testing.T) {
+	for code, want := range map[int]decision.State{200: decision.Written, 299: decision.Written, 300: decision.Refused} {
+		answer := &http.Response{StatusCode: code, Body: io.NopCloser(strings.NewReader(""))}
+		if got := new(write).answered(answer, nil); got.State != want {
+			t.Errorf("%d: %s, want %s", code, got.State, want)
+		}
+	}
+}
+
 // An answer that breaks off does so for who reads it again.
 func TestBrokenAnswer(t *testing.T) {
 	gone := errors.New("gone")

@@ -129,6 +129,23 @@ loopscope_expectations{controller="replicaset"} 1
 	}
 }
 
+// Whether this process leads is told under the name that kube-controller-manager has for it.
+func TestLeads(t *testing.T) {
+	for standsBy, want := range map[bool]string{false: "1", true: "0"} {
+		m, reg := newMetrics(t)
+		m.States(Sources{
+			Journal: telemetry.NewJournal(telemetry.JournalOptions{}),
+			Leadership: func() telemetry.Leadership {
+				return telemetry.Leadership{Lease: "kube-system/loopscope", StandsBy: standsBy}
+			},
+		})
+		compare(t, reg, `
+# HELP leader_election_master_status Whether this process leads by the Lease of that name, as kube-controller-manager has it.
+# TYPE leader_election_master_status gauge
+leader_election_master_status{name="loopscope"} `+want+"\n", "leader_election_master_status")
+	}
+}
+
 // BenchmarkScrapeOfStates is what the gauges cost a scrape with 10,000 Deployments.
 func BenchmarkScrapeOfStates(b *testing.B) {
 	m, reg := newMetrics(b)

@@ -1,0 +1,268 @@
+package telemetry
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/loopscope/loopscope/telemetry/decision"
+)
+
+// TestWhatVerdictsSay: which agree, which follow Kubernetes' rules, and which tell of the other controller.
+func TestWhatVerdictsSay(t *testing.T) {
+	for v, want := range map[ShadowVerdict][3]bool{
+		ShadowAgrees: {true, true, true}, ShadowBehind: {true, true, true}, ShadowDeparture: {false, true, true}, ShadowOverdue: {false, false, true},
+		ShadowUnexplained: {false, false, true}, ShadowOther: {false, false, false}, ShadowUnsigned: {false, false, false},
+	} {
+		if got := [3]bool{v.Agrees(), v.Follows(), v.Tells()}; got != want {
+			t.Errorf("%s: %v, want %v", v, got, want)
+		}
+	}
+}
+
+// TestShadowQuestionsAreSorted: by loop, aspect, kind and question, each with the verdicts that there are.
+func TestShadowQuestionsAreSorted(t *testing.T) {
+	s := NewShadow(TestLoops)
+	of := func(loop string, aspect decision.Aspect, kind, question string) counted {
+		return counted{loop, decision.Predictable{Aspect: aspect, Of: kind}, question}
+	}
+	want := []counted{
+		of("a", decision.AspectSize, "Pod", "3"), of("b", decision.AspectCreation, "Pod", "3"), of("b", decision.AspectSize, "Job", "3"),
+		of("b", decision.AspectSize, "Pod", "1"), of("b", decision.AspectSize, "Pod", "2"),
+	}
+	for _, x := range want {
+		s.counts[x] = map[ShadowVerdict]uint64{ShadowAgrees: 1}
+	}
+	var got []counted
+	for _, q := range s.questions(nil) {
+		got = append(got, counted{q.Loop, q.Predictable, q.Question})
+		if len(q.Counts) != 1 {
+			t.Errorf("%+v", q)
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// TestShadowLooksOnceMore: a write that nothing explains is looked at once more from the last sync that knows its object.
+func TestShadowLooksOnceMore(t *testing.T) {
+	explained := func(w *watching) { // by a change that another cache has shown first
+		w.on(sized{RV: "8", Status: 3, ReplicaSets: []sizedSet{{Name: "web-1", RV: "5", Ready: 1}}}, modified("Deployment web", "4", "8", ControllerManager, decision.Change{Field: "status.readyReplicas", From: "1", To: "3"}))
+		w.on(sized{RV: "8", Status: 3, ReplicaSets: []sizedSet{{Name: "web-1", RV: "6", Ready: 3}}}, modified("ReplicaSet web-1", "5", "6", ControllerManager, decision.Change{Field: "status.readyReplicas", From: "1", To: "3"}))
+	}
+	for name, c := range map[string]struct {
+		syncs func(*watching)
+		want  ShadowVerdict
+	}{
+		"explained":                {explained, ShadowAgrees},
+		"explained, and then gone": {func(w *watching) { explained(w); w.on(sized{}) }, ShadowAgrees},
+		"a departure that comes out": {func(w *watching) {
+			w.on(set("11", 2, 5), wrote("web-2", "10", "11", 3, 2, ControllerManager))
+			departs := set("11", 2, 5)
+			departs.Departs = 3
+			w.on(departs)
+		}, ShadowDeparture},
+	} {
+		w := newWatching(t)
+		c.syncs(w)
+		w.has(name, c.want, 1)
+	}
+}
+
+// TestShadowSettlesInTime: a difference is suspected for ShadowSettles.
+func TestShadowSettlesInTime(t *testing.T) {
+	for after, want := range map[time.Duration]uint64{ShadowSettles: 0, ShadowSettles + 1: 1} {
+		w := newWatching(t)
+		w.on(set("10", 3, 5))
+		w.on(set("11", 4, 5), wrote("web-2", "10", "11", 3, 4, ControllerManager))
+		if st := w.shadow.State(w.now.Add(after)); st.Count(ShadowUnexplained) != want {
+			t.Errorf("after %s: %+v", after, st)
+		}
+	}
+}
+
+// TestShadowOfWhatNobodySigned: a deletion waits for an event that signs it, and a size does not.
+func TestShadowOfWhatNobodySigned(t *testing.T) {
+	deleted := func(w *watching) {
+		w.on(sized{RV: "1", ReplicaSets: []sizedSet{{Name: "web-1", RV: "10", Size: 1, Want: -1}, {Name: "web-9", RV: "11", Size: 9, Want: 9}}})
+		w.on(sized{RV: "1", ReplicaSets: []sizedSet{{Name: "web-1", RV: "10", Size: 1, Want: -1}}}, Cause{Kind: CauseDeleted, Object: "ReplicaSet web-9", OldRV: "12"})
+	}
+	resized := func(w *watching) {
+		w.on(set("10", 3, 5))
+		w.on(set("11", 4, 5), wrote("web-2", "10", "11", 3, 4, ""))
+	}
+	created := func(w *watching) {
+		w.on(sized{RV: "1", New: "web-3"})
+		w.on(set("20", 0, 0), Cause{Kind: CauseAdded, Object: "ReplicaSet web-3", NewRV: "20", Manager: "kubectl"})
+	}
+	for name, c := range map[string]struct {
+		write    func(*watching)
+		followed bool
+		after    time.Duration
+		want     ShadowVerdict
+		n        uint64
+	}{
+		"a deletion, too early":             {deleted, true, signedWithin, ShadowUnsigned, 0},
+		"a deletion":                        {deleted, true, signedWithin + 1, ShadowUnsigned, 1},
+		"a deletion, where none is watched": {deleted, false, ShadowSettles + 1, ShadowUnexplained, 1},
+		"a size":                            {resized, true, ShadowSettles + 1, ShadowUnexplained, 1},
+		"a creation that is due":            {created, true, ShadowSettles + 1, ShadowAgrees, 1},
+	} {
+		w := newWatching(t)
+		w.shadow.Follows(c.followed, "")
+		c.write(w)
+		if st := w.shadow.State(w.now.Add(c.after)); st.Count(c.want) != c.n {
+			t.Errorf("%s: %+v", name, st)
+		}
+	}
+}
+
+// TestShadowHearsWhoSigned: a deletion that nobody has signed is counted as soon as an event says who did it.
+func TestShadowHearsWhoSigned(t *testing.T) {
+	w := newWatching(t)
+	w.shadow.Follows(true, "")
+	w.on(sized{RV: "1", ReplicaSets: []sizedSet{{Name: "web-1", RV: "10"}}})
+	w.on(sized{RV: "1"}, Cause{Kind: CauseDeleted, Object: "ReplicaSet web-1", OldRV: "12"})
+	if st := w.settled(); len(st.Questions) != 0 {
+		t.Errorf("before: %+v", st)
+	}
+	w.says("Normal", "Deleted", "web-1 is gone")
+	if st := w.settled(); st.Count(ShadowUnexplained) != 1 {
+		t.Errorf("after: %+v", st)
+	}
+}
+
+// TestSuspectsAreBounded: where too many are suspected, or wait for a signature, the next one is counted at once.
+func TestSuspectsAreBounded(t *testing.T) {
+	for n, want := range map[int]uint64{maxDifferences - 1: 0, maxDifferences: 1} {
+		w := newWatching(t)
+		for range n {
+			w.shadow.suspects = append(w.shadow.suspects, suspect{trace: &Trace{Ended: w.now.Add(time.Hour)}})
+		}
+		w.on(set("10", 3, 5))
+		w.on(set("11", 4, 5), wrote("web-2", "10", "11", 3, 4, ControllerManager))
+		if st := w.shadow.State(w.now); st.Count(ShadowUnexplained) != want {
+			t.Errorf("beside %d suspects: %+v", n, st)
+		}
+	}
+	for n, want := range map[int]uint64{maxEvents - 1: 0, maxEvents: 1} {
+		w := newWatching(t)
+		w.shadow.Follows(true, "")
+		cause := Cause{Kind: CauseDeleted, Object: "ReplicaSet web-9"}
+		waits := suspect{observed{&cause, aspectsOf(&cause, "ReplicaSet", "web-9")}, &Trace{Object: object("web"), Ended: w.now.Add(time.Hour)}, answer{parts: make([]said, 1)}}
+		w.shadow.nobodys = slices.Repeat([]suspect{waits}, n)
+		w.on(sized{RV: "1", ReplicaSets: []sizedSet{{Name: "web-1", RV: "10"}}})
+		w.on(sized{RV: "1"}, Cause{Kind: CauseDeleted, Object: "ReplicaSet web-1", OldRV: "12"})
+		if st := w.settled(); st.Count(ShadowUnsigned) != want {
+			t.Errorf("beside %d that nobody signed: %+v", n, st)
+		}
+	}
+}
+
+// TestShadowAgreesAtOnce: what agrees with a sync has nothing to wait for.
+func TestShadowAgreesAtOnce(t *testing.T) {
+	w := newWatching(t)
+	w.on(set("10", 3, 5))
+	w.on(set("11", 5, 5), wrote("web-2", "10", "11", 3, 5, ControllerManager))
+	if st := w.shadow.State(w.now); st.Count(ShadowAgrees) != 1 {
+		t.Errorf("%+v", st)
+	}
+}
+
+// TestShadowOfFieldsThatGo: nobody signs a number, a condition or an annotation that goes, and the garbage collector
+// releases under the name of the other controller.
+func TestShadowOfFieldsThatGo(t *testing.T) {
+	for name, c := range map[string]struct {
+		aspect        decision.Aspect
+		what, manager string
+		want          ShadowVerdict
+	}{
+		"a number":                     {decision.AspectStatus, "", "", ShadowUnsigned},
+		"a condition":                  {decision.AspectConditions, "", "", ShadowUnsigned},
+		"an annotation":                {decision.AspectAnnotations, "", "", ShadowUnsigned},
+		"an annotation that is signed": {decision.AspectAnnotations, "", ControllerManager, ShadowUnexplained},
+		"a size":                       {decision.AspectSize, "", "", ShadowUnexplained},
+		"a release":                    {decision.AspectOwner, "web → none", ControllerManager, ShadowUnsigned},
+		"an adoption":                  {decision.AspectOwner, "none → web", ControllerManager, ShadowUnexplained},
+	} {
+		cause := modified("ReplicaSet web-1", "1", "2", c.manager)
+		x := &suspect{observed{&cause, []decision.Prediction{{Predictable: decision.Predictable{Aspect: c.aspect, Of: "ReplicaSet"}, Name: "web-1", What: c.what}}}, &Trace{Object: object("web")}, answer{parts: make([]said, 1), tried: 1}}
+		if got := NewShadow(TestLoops).verdict(x, 0, false); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// TestShadowAgreesBehindWithAPart: where an older sync agrees with one part of a write, the other one is none the less a difference.
+func TestShadowAgreesBehindWithAPart(t *testing.T) {
+	w := newWatching(t)
+	w.on(sized{RV: "1", Status: 1, ReplicaSets: []sizedSet{{Name: "web-1", RV: "10", Ready: 3}}})
+	w.on(sized{RV: "1", Status: 1, ReplicaSets: []sizedSet{{Name: "web-1", RV: "11", Ready: 4}}})
+	w.on(sized{RV: "2", Status: 3, ReplicaSets: []sizedSet{{Name: "web-1", RV: "11", Ready: 4}}}, modified("Deployment web", "1", "2", ControllerManager,
+		decision.Change{Field: "status.readyReplicas", From: "1", To: "3"}, decision.Change{Field: "status.conditions[Failure]", To: "True Refused"}))
+	if st := w.settled(); st.Count(ShadowBehind) != 1 || st.Count(ShadowUnexplained) != 1 {
+		t.Errorf("%+v", st)
+	}
+}
+
+// TestShadowKeepsDifferences: for a new one goes the oldest that says nothing of the other controller, or else the oldest of all.
+func TestShadowKeepsDifferences(t *testing.T) {
+	for name, c := range map[string]struct {
+		others []int // what says nothing of it
+		gone   string
+	}{"of others": {[]int{1, 3}, "1"}, "of the other controller": {nil, "0"}} {
+		s := NewShadow(TestLoops)
+		for i := range maxDifferences {
+			d := Difference{Verdict: ShadowUnexplained, Target: string(rune('0' + i))}
+			if slices.Contains(c.others, i) {
+				d.Verdict = ShadowOther
+			}
+			s.note(&suspect{}, d)
+		}
+		s.note(&suspect{}, Difference{Verdict: ShadowUnexplained, Target: "new"})
+		list := s.state.Differences
+		has := func(target string) bool {
+			return slices.ContainsFunc(list, func(d Difference) bool { return d.Target == target })
+		}
+		if len(list) != maxDifferences || has(c.gone) || !has("2") || !has("3") || list[len(list)-1].Target != "new" {
+			t.Errorf("%s: %d are kept, without %s: %t", name, len(list), c.gone, !has(c.gone))
+		}
+	}
+}
+
+// TestShadowObservesWhatIsPredicted, and nobody is known by anything else.
+func TestShadowObservesWhatIsPredicted(t *testing.T) {
+	for name, c := range map[string]Cause{
+		"another field":        modified("ReplicaSet web-1", "1", "2", "kubectl", decision.Change{Field: "spec.template"}),
+		"of another kind":      {Kind: CauseAdded, Object: "Pod web-1-a", Manager: "kubectl"},
+		"the end of that kind": {Kind: CauseDeleted, Object: "Pod web-1-a"},
+		"our own":              {Kind: CauseModified, Object: "ReplicaSet web-1", Sync: 7, Fields: []decision.Change{{Field: "spec.replicas", From: "1", To: "2"}}},
+		"of nobody":            {Kind: CauseAdded, Object: "ReplicaSet"},
+	} {
+		if list := newWatching(t).shadow.observe(&Trace{Object: object("web"), Causes: []Cause{c}}); len(list) != 0 {
+			t.Errorf("%s: %+v", name, list)
+		}
+	}
+}
+
+// TestShadowForeignWrites: who is not the other controller, where that one is known and where it is not.
+func TestShadowForeignWrites(t *testing.T) {
+	for name, c := range map[string]struct {
+		cause          Cause
+		unknown, known bool
+	}{
+		"its own":                    {wrote("web-2", "1", "2", 3, 5, ControllerManager), false, false},
+		"somebody else's":            {wrote("web-2", "1", "2", 3, 5, "kubectl"), true, true},
+		"a size that nobody signed":  {wrote("web-2", "1", "2", 3, 5, ""), false, true},
+		"a field that nobody signed": {modified("ReplicaSet web-2", "1", "2", "", decision.Change{Field: "status.replicas"}), false, false},
+		"an end":                     {Cause{Kind: CauseDeleted, Object: "ReplicaSet web-2"}, false, false},
+	} {
+		s := NewShadow(TestLoops)
+		unknown := s.foreignWrite(&c.cause)
+		s.agree([]string{ControllerManager})
+		if known := s.foreignWrite(&c.cause); unknown != c.unknown || known != c.known {
+			t.Errorf("%s: %t, and %t where it is known", name, unknown, known)
+		}
+	}
+}
