@@ -177,7 +177,7 @@ func TestShadowCompares(t *testing.T) {
 	creation := decision.Predictable{Aspect: decision.AspectCreation, Of: "ReplicaSet"}
 	conditions := decision.Predictable{Aspect: decision.AspectConditions, Of: "Deployment"}
 	const available, failure, paused = "status.conditions[Available]  → True", "status.conditions[Failure]  → True", "status.conditions[Paused]  → True"
-	v := &decision.Verdict{Path: decision.Path{{Question: "RR-9"}}, Actions: []decision.Action{
+	v := &decision.Verdict{Path: decision.Path{{Question: "RR-5"}}, Actions: []decision.Action{
 		{Kind: decision.UpdateReplicaSet, Target: decision.Ref{Kind: "ReplicaSet", Name: "web-3"}, Question: "RR-2", Size: &decision.Size{From: 3, To: 5}},
 		{Kind: decision.CreateReplicaSet, Target: decision.Ref{Kind: "ReplicaSet", Name: "web"}, Question: "RR-1"},
 	}}
@@ -191,10 +191,10 @@ func TestShadowCompares(t *testing.T) {
 		"the size of another":            {decision.Prediction{Predictable: size, Name: "web-5d4", What: "3 → 5"}, said{}},
 		"the creation":                   {decision.Prediction{Predictable: creation, Name: "web"}, said{agrees: true, question: "RR-1"}},
 		"a creation without a hash":      {decision.Prediction{Predictable: creation, Name: "shop"}, said{instead: "web", question: "RR-1"}},
-		"all conditions":                 {decision.Prediction{Predictable: conditions, Name: "web", What: available + ", " + failure}, said{agrees: true, question: "RR-9"}},
-		"one condition":                  {decision.Prediction{Predictable: conditions, Name: "web", What: failure}, said{agrees: true, question: "RR-9"}},
-		"a condition that is not due":    {decision.Prediction{Predictable: conditions, Name: "web", What: paused}, said{instead: available + ", " + failure, question: "RR-9"}},
-		"one condition more than is due": {decision.Prediction{Predictable: conditions, Name: "web", What: available + ", " + failure + ", " + paused}, said{instead: available + ", " + failure, question: "RR-9"}},
+		"all conditions":                 {decision.Prediction{Predictable: conditions, Name: "web", What: available + ", " + failure}, said{agrees: true, question: "RR-5"}},
+		"one condition":                  {decision.Prediction{Predictable: conditions, Name: "web", What: failure}, said{agrees: true, question: "RR-5"}},
+		"a condition that is not due":    {decision.Prediction{Predictable: conditions, Name: "web", What: paused}, said{instead: available + ", " + failure, question: "RR-5"}},
+		"one condition more than is due": {decision.Prediction{Predictable: conditions, Name: "web", What: available + ", " + failure + ", " + paused}, said{instead: available + ", " + failure, question: "RR-5"}},
 	} {
 		shadow := NewShadow(TestLoops)
 		shadow.Rehashes = func() bool { return true }

@@ -112,7 +112,7 @@ func TestShadowOfEventsThatMissTheirSyncs(t *testing.T) {
 		"between two syncs":           {func(w *watching) { w.on(after, made) }, "RR-1"},
 		"long ago":                    {func(w *watching) { w.on(before); w.on(after, made); w.on(after); w.now = w.now.Add(time.Minute) }, "RR-1"},
 		"of which nobody saw a write": {func(w *watching) { w.on(before) }, "RR-2"},
-		"by the latest that says so":  {func(w *watching) { w.on(before).Rounds[0].Verdict.Path[0].Question = "RR-0"; w.on(before); w.on(after) }, "RR-2"},
+		"by the latest that says so":  {func(w *watching) { w.on(before).Rounds[0].Verdict.Path[0].Question = "RR-1"; w.on(before); w.on(after) }, "RR-2"},
 	} {
 		w := newWatching(t)
 		w.shadow.Follows(true, "")
