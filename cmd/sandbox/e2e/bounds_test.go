@@ -33,6 +33,8 @@ func (b breach) String() string { return fmt.Sprintf("rv %d, %s: %s", b.rv, b.de
 //     which its ReplicaSets have the pods they are to have and that many are
 //     available. Fewer replicas take the promise back until then: they are shared
 //     out by size, whichever pods are available. More replicas leave it as it was.
+//     A pod that stops serving by itself takes it back, too: no loop did that, or
+//     could know of it (kwok has taken the readiness of one pod, under load).
 //     The Deployment's own status follows its ReplicaSets': until it has caught up
 //     it may still tell what theirs told before;
 //   - what family checks.
@@ -156,13 +158,20 @@ func (b *bounds) takePod(rv uint64, pod *corev1.Pod, gone bool) {
 	if b.ready[set] == nil {
 		b.ready[set] = map[types.UID]bool{}
 	}
+	served := b.ready[set][pod.UID]
 	delete(b.ready[set], pod.UID)
-	if !gone && pod.DeletionTimestamp == nil && podReady(pod) {
+	lives := !gone && pod.DeletionTimestamp == nil
+	if lives && podReady(pod) {
 		b.ready[set][pod.UID] = true
 	}
-	if rs := b.sets[set]; rs != nil {
-		b.checkFloor(rv, uidOf(rs))
+	rs := b.sets[set]
+	if rs == nil {
+		return
 	}
+	if d := b.deployments[uidOf(rs)]; d != nil && served && lives && !podReady(pod) {
+		d.armed = false
+	}
+	b.checkFloor(rv, uidOf(rs))
 }
 
 func (b *bounds) checkCeiling(rv uint64, owner types.UID, written string, grown bool) {
