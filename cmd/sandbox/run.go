@@ -153,7 +153,7 @@ func (s *sandbox) stop(forced context.Context) error {
 	s.progress.say("stopping")
 	bounded, cancel := context.WithTimeout(forced, stopLimit)
 	defer cancel()
-	errs := []error{cutOff(forced, s.dashboard.close(bounded))}
+	errs := []error{s.dashboard.close(bounded)}
 	if s.control != nil {
 		errs = append(errs, s.control.close())
 	}
@@ -167,14 +167,6 @@ func (s *sandbox) stop(forced context.Context) error {
 	}
 	s.progress.say(fmt.Sprintf("stopped in %.1f s", s.clock.Since(began).Seconds()))
 	return errors.Join(errs...)
-}
-
-// cutOff says in one sentence what did not end because the user did not wait for it.
-func cutOff(forced context.Context, err error) error {
-	if err != nil && forced.Err() != nil {
-		return errors.New("stopped at once: syncs that were under way were cut off")
-	}
-	return err
 }
 
 // logTo is where the app's log goes: its file and, with -v, the terminal.
