@@ -58,7 +58,7 @@ func choosePorts(file string) (p ports, guard net.Listener, err error) {
 const (
 	// Ports are chosen in blocks from firstPort on. Those that a system takes for outgoing
 	// connections, in Linux from 32768 on, may be taken before a child listens.
-	firstPort, blockSize, manyBlocks = 20000, 8, 1500
+	firstPort, blockSize, manyBlocks = 20000, 16, 750
 	// guardPort is the one of a block that its sandbox itself listens on as long as it runs.
 	guardPort = blockSize - 1
 )
@@ -71,19 +71,24 @@ func portsOf(block int) (p ports) {
 	return p
 }
 
-// claim reserves the block of the API server's port. It fails where another sandbox has it, and
-// where one of the ports is taken or there twice.
+// claim reserves the block of the API server's port, and moves each port that is taken, or there
+// twice, within it. It fails where another sandbox has the block, or nothing in it is free.
 func (p *ports) claim() (guard net.Listener, err error) {
 	block := (p.APIServer - firstPort) / blockSize
 	if p.APIServer < firstPort || block >= manyBlocks {
 		return nil, fmt.Errorf("port %d is in no block", p.APIServer)
 	}
-	guard, err = net.Listen("tcp", address(firstPort+block*blockSize+guardPort))
+	spare, end := firstPort+block*blockSize+len(p.all()), firstPort+block*blockSize+guardPort
+	guard, err = net.Listen("tcp", address(end))
 	if err != nil {
 		return nil, err
 	}
 	for _, port := range p.all() {
 		listener, err := net.Listen("tcp", address(*port))
+		for ; err != nil && spare < end; spare++ {
+			*port = spare
+			listener, err = net.Listen("tcp", address(*port))
+		}
 		if err != nil {
 			return nil, errors.Join(err, guard.Close())
 		}
