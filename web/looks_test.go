@@ -41,8 +41,9 @@ func browserLimit() time.Duration {
 }
 
 // TestBrowserLooks hangs every exhibit before Chromium: nothing scrolls
-// sideways, nothing is cut, nothing is complained about, and axe-core finds no
-// violation. A sample draws each page in one look of six, the whole matrix in all.
+// sideways, nothing is cut, at 400 % neither, nothing is complained about, and
+// axe-core finds no violation. A sample draws each page in one look of six, the
+// whole matrix in all.
 func TestBrowserLooks(t *testing.T) {
 	t.Parallel()
 	x := gallery(t)
@@ -64,6 +65,7 @@ func TestBrowserLooks(t *testing.T) {
 				}
 				c.expect(e.grumbles)
 				e.enter(t, ctx, h.URL, these[0])
+				e.measure(t, ctx, zoomed)
 				for _, l := range these {
 					spent += e.inspect(t, ctx, l)
 					drawn++
@@ -79,10 +81,7 @@ func TestBrowserLooks(t *testing.T) {
 // inspect checks the exhibit that is open in one look, and returns what axe-core took of it.
 func (e exhibit) inspect(t *testing.T, ctx context.Context, l screen) time.Duration {
 	t.Helper()
-	l.apply(t, ctx)
-	for _, bad := range run(t, ctx, chromedp.Evaluate[[]string](cutScript)) {
-		t.Errorf("%s %s %d: %s", e.id, l.theme, l.width, bad)
-	}
+	e.measure(t, ctx, l)
 	began := time.Now()
 	if !everySituation() {
 		run(t, ctx, chromedp.Evaluate[int](thinScript))
@@ -95,24 +94,22 @@ func (e exhibit) inspect(t *testing.T, ctx context.Context, l screen) time.Durat
 	return spent
 }
 
-// TestBrowserZoom reads every kind of page at 400 % and with the colours of a
-// system that chooses them itself.
-func TestBrowserZoom(t *testing.T) {
+// measure names what is too wide in one look of the exhibit that is open.
+func (e exhibit) measure(t *testing.T, ctx context.Context, l screen) {
+	t.Helper()
+	l.apply(t, ctx)
+	for _, bad := range run(t, ctx, chromedp.Evaluate[[]string](cutScript)) {
+		t.Errorf("%s %s %d: %s", e.id, l.theme, l.width, bad)
+	}
+}
+
+// TestBrowserForcedColors reads pages with the colours of a system that chooses them itself.
+func TestBrowserForcedColors(t *testing.T) {
 	t.Parallel()
 	x := gallery(t)
 	h := x.serve(t)
 	ctx := browser(t)
 	c := listen(t, ctx)
-	for _, e := range x.list {
-		if e.like && !everySituation() {
-			continue
-		}
-		c.expect(e.grumbles)
-		e.enter(t, ctx, h.URL, zoomed)
-		for _, bad := range run(t, ctx, chromedp.Evaluate[[]string](cutScript)) {
-			t.Errorf("%s at 400 %%: %s", e.id, bad)
-		}
-	}
 	do(t, ctx, called(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "forced-colors", Value: "active"}}}))
 	for _, id := range []string{"overview", "deployment", "replicaset", "sync", "queues", "words", "disconnected"} {
 		e, _ := x.find(id)
