@@ -102,14 +102,14 @@ func TestNoOwnAccount(t *testing.T) {
 	}
 	over, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := ownClient(t, nowhere(t)).AppsV1().Deployments("shop").Create(over, &appsv1.Deployment{}, metav1.CreateOptions{}); err == nil || !errors.Is(err, context.Canceled) {
+	if _, err := ownClient(t, nowhere()).AppsV1().Deployments("shop").Create(over, &appsv1.Deployment{}, metav1.CreateOptions{}); err == nil || !errors.Is(err, context.Canceled) {
 		t.Errorf("of a request that is over it says %v", err)
 	}
-	_, err = ownClient(t, nowhere(t)).AppsV1().Deployments("shop").Create(context.Background(), &appsv1.Deployment{}, metav1.CreateOptions{})
+	_, err = ownClient(t, nowhere()).AppsV1().Deployments("shop").Create(context.Background(), &appsv1.Deployment{}, metav1.CreateOptions{})
 	if err == nil || !strings.Contains(err.Error(), "ServiceAccount web-controller: ") || apierrors.IsForbidden(err) {
 		t.Errorf("it says %v", err)
 	}
-	if _, err := New(Options{Config: nowhere(t), Watch: true, OwnAccounts: true}); err == nil || !strings.Contains(err.Error(), "only watches") {
+	if _, err := New(Options{Config: nowhere(), Watch: true, OwnAccounts: true}); err == nil || !strings.Contains(err.Error(), "only watches") {
 		t.Errorf("watching with accounts: %v", err)
 	}
 }

@@ -23,16 +23,8 @@ import (
 
 func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
 
-// nowhere is a cluster that does not answer: nothing listens on the port.
-func nowhere(t *testing.T) *rest.Config {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return &rest.Config{Host: "http://" + l.Addr().String()}
-}
+// nowhere is a cluster that does not answer: nothing listens on that port, and the system gives it to nobody.
+func nowhere() *rest.Config { return &rest.Config{Host: "http://127.0.0.1:1"} }
 
 // answering is an API server that answers everything so.
 func answering(t *testing.T, status metav1.Status) *rest.Config {
@@ -59,12 +51,12 @@ func TestNewRefuses(t *testing.T) {
 		want string
 	}{
 		{"no cluster", Options{}, "Config is required"},
-		{"an address others can reach", Options{Config: nowhere(t), Listen: "0.0.0.0:0"}, "not a loopback address"},
-		{"every address", Options{Config: nowhere(t), Listen: ":0"}, "not a loopback address"},
-		{"a name that is not this machine", Options{Config: nowhere(t), Listen: "example.org:80"}, "not a loopback address"},
-		{"no port", Options{Config: nowhere(t), Listen: "127.0.0.1"}, "give host:port"},
-		{"a busy port", Options{Config: nowhere(t), Listen: busy.Addr().String()}, "give another address with --listen"},
-		{"no workers", Options{Config: nowhere(t), Listen: "127.0.0.1:0", Syncs: map[string]int{"deployment-controller": 0}}, "at least 1 is needed"},
+		{"an address others can reach", Options{Config: nowhere(), Listen: "0.0.0.0:0"}, "not a loopback address"},
+		{"every address", Options{Config: nowhere(), Listen: ":0"}, "not a loopback address"},
+		{"a name that is not this machine", Options{Config: nowhere(), Listen: "example.org:80"}, "not a loopback address"},
+		{"no port", Options{Config: nowhere(), Listen: "127.0.0.1"}, "give host:port"},
+		{"a busy port", Options{Config: nowhere(), Listen: busy.Addr().String()}, "give another address with --listen"},
+		{"no workers", Options{Config: nowhere(), Listen: "127.0.0.1:0", Syncs: map[string]int{"deployment-controller": 0}}, "at least 1 is needed"},
 		{"a config that makes no client", Options{Config: &rest.Config{Host: "http://[broken"}, Listen: "127.0.0.1:0"}, "client for informers"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -79,7 +71,7 @@ func TestNewRefuses(t *testing.T) {
 // everything ends again.
 func TestStartAndStopWithoutACluster(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	a, err := New(Options{Config: nowhere(t), Listen: "127.0.0.1:0", Logger: quiet()})
+	a, err := New(Options{Config: nowhere(), Listen: "127.0.0.1:0", Logger: quiet()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +98,7 @@ func TestStartAndStopWithoutACluster(t *testing.T) {
 
 // What is switched off is built and run by nobody, and every page that would show it says so.
 func TestControllersThatAreOff(t *testing.T) {
-	a, err := New(Options{Config: nowhere(t), Listen: "127.0.0.1:0", Logger: quiet(), Controllers: []string{"*", "-deployment-controller"}, Syncs: map[string]int{"replicaset-controller": 2}})
+	a, err := New(Options{Config: nowhere(), Listen: "127.0.0.1:0", Logger: quiet(), Controllers: []string{"*", "-deployment-controller"}, Syncs: map[string]int{"replicaset-controller": 2}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +140,7 @@ func TestStartInterval(t *testing.T) {
 }
 
 func TestStopBeforeStart(t *testing.T) {
-	a, err := New(Options{Config: nowhere(t), Listen: "127.0.0.1:0", Logger: quiet()})
+	a, err := New(Options{Config: nowhere(), Listen: "127.0.0.1:0", Logger: quiet()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +157,7 @@ func TestStopBeforeStart(t *testing.T) {
 
 // A part that ends by itself is told by Wait.
 func TestWaitTellsWhatEnded(t *testing.T) {
-	a, err := New(Options{Config: nowhere(t), Listen: "127.0.0.1:0", Logger: quiet()})
+	a, err := New(Options{Config: nowhere(), Listen: "127.0.0.1:0", Logger: quiet()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +174,7 @@ func TestWaitTellsWhatEnded(t *testing.T) {
 // A connection that is still sending its request when the time for stopping is
 // over is cut: it must not outlive the program.
 func TestStopCutsWhatDoesNotEnd(t *testing.T) {
-	a, err := New(Options{Config: nowhere(t), Listen: "127.0.0.1:0", Logger: quiet()})
+	a, err := New(Options{Config: nowhere(), Listen: "127.0.0.1:0", Logger: quiet()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +203,7 @@ func TestStopCutsWhatDoesNotEnd(t *testing.T) {
 }
 
 func TestExplainSaysWhatToDo(t *testing.T) {
-	_, err := Explain(t.Context(), nowhere(t), "deployment", "shop", "web", "dev")
+	_, err := Explain(t.Context(), nowhere(), "deployment", "shop", "web", "dev")
 	if err == nil || !strings.Contains(err.Error(), "does not answer") || !strings.Contains(err.Error(), "--context") {
 		t.Errorf("error = %v", err)
 	}

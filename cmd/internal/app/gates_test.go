@@ -57,7 +57,7 @@ func TestControllersThatNeedMore(t *testing.T) {
 			register(t, c.change)
 			var log logged
 			o := c.options
-			o.Config, o.Listen, o.Logger = nowhere(t), "127.0.0.1:0", slog.New(slog.NewTextHandler(&log, nil))
+			o.Config, o.Listen, o.Logger = nowhere(), "127.0.0.1:0", slog.New(slog.NewTextHandler(&log, nil))
 			a, err := New(o)
 			if err != nil {
 				t.Fatal(err)

@@ -22,7 +22,7 @@ func TestHistoryIsKeptOverStop(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := New(Options{Config: nowhere(t), Listen: "127.0.0.1:0", Logger: quiet(), History: History{Path: "h.db"}})
+	a, err := New(Options{Config: nowhere(), Listen: "127.0.0.1:0", Logger: quiet(), History: History{Path: "h.db"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestHistoryIsKeptOverStop(t *testing.T) {
 // A file that cannot be had does not keep the program from running.
 func TestNoHistoryStopsNothing(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	a, err := New(Options{Config: nowhere(t), Listen: "127.0.0.1:0", Logger: quiet(), History: History{Path: t.TempDir()}})
+	a, err := New(Options{Config: nowhere(), Listen: "127.0.0.1:0", Logger: quiet(), History: History{Path: t.TempDir()}})
 	if err != nil {
 		t.Fatal(err)
 	}

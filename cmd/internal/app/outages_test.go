@@ -82,7 +82,7 @@ func TestProbe(t *testing.T) {
 	if err := probe(t, answering(t, metav1.Status{Code: http.StatusUnauthorized, Reason: metav1.StatusReasonUnauthorized, Message: "Unauthorized"})); lackOf(err) != telemetry.LackLogin {
 		t.Errorf("with a certificate that has run out: lack %q of %v", lackOf(err), err)
 	}
-	if err := probe(t, nowhere(t)); !errors.Is(err, syscall.ECONNREFUSED) || lackOf(err) != telemetry.LackAnswer {
+	if err := probe(t, nowhere()); !errors.Is(err, syscall.ECONNREFUSED) || lackOf(err) != telemetry.LackAnswer {
 		t.Errorf("where nobody listens: lack %q of %v", lackOf(err), err)
 	}
 }

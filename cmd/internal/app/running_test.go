@@ -95,7 +95,7 @@ func TestLoopsThatDoNotEnd(t *testing.T) {
 
 // A process without loops waits until it is stopped ([M-7]).
 func TestNoControllers(t *testing.T) {
-	a, err := New(Options{Config: nowhere(t), Listen: "127.0.0.1:0", Logger: quiet(), Controllers: []string{""}})
+	a, err := New(Options{Config: nowhere(), Listen: "127.0.0.1:0", Logger: quiet(), Controllers: []string{""}})
 	if err != nil {
 		t.Fatal(err)
 	}

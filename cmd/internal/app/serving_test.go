@@ -34,7 +34,7 @@ func (q request) name() string { return strings.TrimSpace(q.method + " " + q.pat
 // served is a program that runs against nothing, with all that a process may know of itself.
 func served(t *testing.T, change func(*Options)) *App {
 	t.Helper()
-	o := Options{Config: nowhere(t), Listen: "127.0.0.1:0", Logger: quiet(), Version: "v1.2.3", Profiling: true, Component: Component{
+	o := Options{Config: nowhere(), Listen: "127.0.0.1:0", Logger: quiet(), Version: "v1.2.3", Profiling: true, Component: Component{
 		Flags:         map[string]string{"listen": "127.0.0.1:0", "token": "CLASSIFIED"},
 		Configuration: map[string]any{"apiVersion": "loopscope.dev/v1alpha1", "kind": "LoopscopeManagerConfiguration", "concurrentRcSyncs": int64(5)},
 		SetVerbosity: func(level string) (string, error) {
@@ -290,7 +290,7 @@ func TestDisabledMetrics(t *testing.T) {
 func TestConfigzOfTwo(t *testing.T) {
 	a := served(t, nil)
 	o := a.opts
-	o.Listener, o.Config = nil, nowhere(t)
+	o.Listener, o.Config = nil, nowhere()
 	second, err := New(o)
 	if err != nil {
 		t.Fatal(err)

@@ -62,7 +62,7 @@ func TestSocketsChild(t *testing.T) {
 	if err != nil {
 		t.Skip("is run by TestSockets")
 	}
-	a, err := New(Options{Config: nowhere(t), Listen: "127.0.0.1:0", Logger: quiet(), Secure: securely(t)})
+	a, err := New(Options{Config: nowhere(), Listen: "127.0.0.1:0", Logger: quiet(), Secure: securely(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ func TestSpansAreSent(t *testing.T) {
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { paths <- r.URL.Path }))
 	defer receiver.Close()
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.URL)
-	a, err := New(Options{Config: nowhere(t), Listen: "127.0.0.1:0", Logger: quiet()})
+	a, err := New(Options{Config: nowhere(), Listen: "127.0.0.1:0", Logger: quiet()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,8 +41,8 @@ loopscope_otlp_spans_exported_total 1
 
 // A receiver that is not there does not make the program fail.
 func TestSpansToNobody(t *testing.T) {
-	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", nowhere(t).Host)
-	a, err := New(Options{Config: nowhere(t), Listen: "127.0.0.1:0", Logger: quiet()})
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", nowhere().Host)
+	a, err := New(Options{Config: nowhere(), Listen: "127.0.0.1:0", Logger: quiet()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestSpansToNobody(t *testing.T) {
 
 func TestNewRefusesABadEnvironment(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "localhost:4317")
-	if _, err := New(Options{Config: nowhere(t), Listen: "127.0.0.1:0"}); err == nil || !strings.Contains(err.Error(), "OTEL_EXPORTER_OTLP_ENDPOINT") {
+	if _, err := New(Options{Config: nowhere(), Listen: "127.0.0.1:0"}); err == nil || !strings.Contains(err.Error(), "OTEL_EXPORTER_OTLP_ENDPOINT") {
 		t.Errorf("error = %v, want one that names the variable", err)
 	}
 }

@@ -81,7 +81,7 @@ func TestSkippedStep(t *testing.T) {
 
 // A controller is not ready while its caches are not filled, nor where nobody works on its keys.
 func TestChecks(t *testing.T) {
-	a, err := New(Options{Config: nowhere(t), Listen: "127.0.0.1:0", Logger: quiet()})
+	a, err := New(Options{Config: nowhere(), Listen: "127.0.0.1:0", Logger: quiet()})
 	if err != nil {
 		t.Fatal(err)
 	}

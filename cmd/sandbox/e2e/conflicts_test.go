@@ -103,4 +103,16 @@ func TestConflictsAreTold(t *testing.T) {
 			t.Errorf("%s: %d explained and %d of our own making, want %d and %d", c.name, len(explained), len(ownMaking), c.explained, c.ownMaking)
 		}
 	}
+	killed := time.Now()
+	at := func(seconds time.Duration, name string) request {
+		r := line("loopscope/x", 409, "1", "")
+		r.ObjectRef.Name, r.StageTimestamp = name, killed.Add(seconds*time.Second)
+		return r
+	}
+	log := []request{at(-1, "web"), at(1, "web"), at(2, "web"), at(3, "api")}
+	for i, want := range []bool{false, true, false, true} {
+		if got := firstSince(killed)(log, &log[i]); got != want {
+			t.Errorf("conflict %d of %s is excused by the kill: %t", i, log[i].object(), got)
+		}
+	}
 }

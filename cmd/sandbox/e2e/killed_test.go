@@ -47,7 +47,7 @@ func TestAPIServerKilled(t *testing.T) {
 		t.Errorf("the API server was restarted %d times, want once", restarts)
 	}
 	checkNothingTwice(t, client, plane.AuditPath, namespace, replicas)
-	explainConflicts(t, plane.AuditPath, namespace)
+	explainConflictsBut(t, plane.AuditPath, namespace, firstSince(killed))
 	checkStop(t, plane)
 }
 

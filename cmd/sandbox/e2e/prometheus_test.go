@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/url"
 	"os"
@@ -228,15 +229,19 @@ func startPrometheus(t *testing.T, target string, rules ...string) string {
 	return "http://" + address
 }
 
-// freeAddress is a loopback address that was free a moment ago.
+// freeAddress is a loopback address that is free. It is none of those that the system gives
+// to whoever asks for any, nor of a sandbox, so that it stays free until it is used.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 100 {
+		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 11_000+rand.IntN(9_000)))
+		if err == nil {
+			defer listener.Close()
+			return listener.Addr().String()
+		}
 	}
-	defer listener.Close()
-	return listener.Addr().String()
+	t.Fatal("100 ports from 11000 to 19999 are in use")
+	return ""
 }
 
 // ask returns how many series a query finds.
