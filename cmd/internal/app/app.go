@@ -9,6 +9,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -316,8 +318,11 @@ func (a *App) serve() {
 	}()
 	a.push("console", func(ctx context.Context) error {
 		err := server.Shutdown(ctx)
-		if err != nil { // A reader that takes no answer must not outlive the program's time.
-			err = errors.Join(err, server.Close())
+		if err == nil {
+			return nil
+		}
+		if failed := server.Close(); failed != nil { // A reader that takes no answer must not outlive the program's time.
+			return errors.Join(err, failed)
 		}
 		return err
 	})
@@ -359,10 +364,18 @@ func (a *App) Stop(ctx context.Context) error {
 		return errors.Join(a.listener.Close(), a.stopSecurely(ctx))
 	}
 	var errs []error
-	for i := len(a.teardown) - 1; i >= 0; i-- {
-		if err := a.teardown[i].stop(ctx); err != nil {
-			errs = append(errs, fmt.Errorf("stop %s: %w", a.teardown[i].name, err))
+	var late []string
+	for _, s := range slices.Backward(a.teardown) {
+		switch err := s.stop(ctx); err {
+		case nil:
+		case ctx.Err():
+			late = append(late, s.name)
+		default:
+			errs = append(errs, fmt.Errorf("stop %s: %w", s.name, err))
 		}
+	}
+	if len(late) > 0 { // One line for all that nobody waited for.
+		errs = append(errs, fmt.Errorf("stop %s: %w", strings.Join(late, ", "), ctx.Err()))
 	}
 	a.end(nil)
 	return errors.Join(errs...)

@@ -191,7 +191,7 @@ func TestStopCutsWhatDoesNotEnd(t *testing.T) {
 	client.CloseIdleConnections()
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	if err := a.Stop(ctx); err == nil || !strings.Contains(err.Error(), "stop console") {
+	if err := a.Stop(ctx); err == nil || !strings.HasPrefix(err.Error(), "stop ") || !strings.Contains(err.Error(), "console") {
 		t.Errorf("Stop = %v, want that the console did not end in time", err)
 	}
 	if err := slow.SetReadDeadline(time.Now().Add(3 * time.Second)); err != nil { // The server itself would wait for 5 s.
@@ -199,6 +199,18 @@ func TestStopCutsWhatDoesNotEnd(t *testing.T) {
 	}
 	if _, err := slow.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("the connection after Stop: %v, want it closed", err)
+	}
+}
+
+// Parts that nobody waited for are told in one line, beside what went wrong.
+func TestStopTellsWhatWasLeft(t *testing.T) {
+	left := func(ctx context.Context) error { return ctx.Err() }
+	a := &App{started: true, ended: make(chan error, 1), teardown: []step{
+		{"one", left}, {"two", func(context.Context) error { return errors.New("disk full") }}, {"three", left}, {"four", func(context.Context) error { return nil }}}}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := a.Stop(ctx); err == nil || err.Error() != "stop two: disk full\nstop three, one: context canceled" || !errors.Is(err, context.Canceled) {
+		t.Errorf("Stop = %v", err)
 	}
 }
 
