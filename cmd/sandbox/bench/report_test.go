@@ -142,7 +142,7 @@ type measured struct {
 // comparisons are of ours with upstream, or of what record or readers cost.
 func (s settings) comparisons() []measured {
 	measures := allMeasured()
-	bars, known := map[side]map[string]float64{bare: {measuredCPU: 1.12}, unread: {measuredWall: 1.05}}[s.sides[1]]
+	bars, known := map[side]map[string]float64{bare: {measuredCPU: 1.1}, unread: {measuredWall: 1.05}}[s.sides[1]]
 	if !known {
 		return measures
 	}
