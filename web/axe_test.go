@@ -53,7 +53,8 @@ func (e *npmError) Error() string {
 
 // axeRun lists what axe-core finds wrong. The rules that stand for a whole page
 // do not hold for a sheet, which shows one part many times. What axe-core would
-// load again beforehand, a quarter of its time, serves rules for sound and video.
+// load again beforehand takes a quarter of its time, and serves a rule about sound and
+// one that is off by default.
 const axeRun = `axe.run(document, {preload: false, resultTypes: ['violations'], rules: {'landmark-unique': {enabled: !SHEET}, 'page-has-heading-one': {enabled: !SHEET}, 'heading-order': {enabled: !SHEET}}})
 	.then(r => r.violations.map(v => v.id + ': ' + v.help + ': ' + v.nodes.length + ' such as ' + v.nodes[0].target.join(' ') + ' ' + v.nodes[0].any.concat(v.nodes[0].all, v.nodes[0].none).map(c => c.message).join('; ')))`
 

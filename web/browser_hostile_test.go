@@ -38,7 +38,7 @@ func hostileRollout(w *world) *rollout {
 // texts are hostile.
 func hostileTraces(w *world) []*telemetry.Trace {
 	long := strings.Repeat("very-long-name.", 16) + strings.Repeat("x", 13)
-	count := 2_000 // Still 300 KB, where what is recorded of a message has 2: Chromium takes 8 s to lay out five times as much.
+	count := 2_000 // Still 300 KB, where what is recorded of a message has 2. A page with five times as much takes Chromium 8 s.
 	if everyLook() {
 		count = 10_000
 	}
