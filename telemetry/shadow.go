@@ -114,7 +114,7 @@ type ShadowState struct {
 	Syncs  uint64 `json:"syncs"`
 	Silent uint64 `json:"silent"`
 	// Together counts writes that could not be compared, as nothing can be decided again that
-	// was known before them.
+	// was known before them, or as they may have been decided on what was there before the first list here.
 	Together uint64 `json:"together"`
 	// Missed counts syncs that went by unseen, and LeftOut writes and events that agree with no sync here
 	// and were not looked at any further: comparing may take a fifth of a processor, and no more.

@@ -164,12 +164,20 @@ func (s *Shadow) verdict(x *suspect, part int, foreign bool) ShadowVerdict {
 		return ShadowUnsigned
 	case found.departure > 0:
 		return ShadowDeparture
-	case x.best.tried == 0:
+	case x.best.tried == 0 || s.justListed(x.trace.Object, x.cause.At):
 		s.state.Together++
 		return ""
 	default:
 		return ShadowUnexplained
 	}
+}
+
+// justListed reports whether something that an object has was in the first list here, and that so shortly before a
+// moment that what was written then may have been decided on a state before the list, which nobody here knows.
+func (s *Shadow) justListed(o Object, at time.Time) bool {
+	return slices.ContainsFunc(s.last.of(o), func(t *Trace) bool {
+		return slices.ContainsFunc(t.Causes, func(c Cause) bool { return c.Kind == CauseStart && at.Sub(c.At) <= maxLag })
+	})
 }
 
 // note counts a comparison, and keeps it if it is a difference. One that is the other controller's is

@@ -340,6 +340,46 @@ func TestShadowOfWhatIsNotCompared(t *testing.T) {
 	}
 }
 
+// TestShadowThatHasJustListed: the other controller may have decided on what was there before the first list
+// here. So for half a minute only what agrees is compared.
+func TestShadowThatHasJustListed(t *testing.T) {
+	for name, c := range map[string]struct {
+		first                         CauseKind
+		after                         time.Duration
+		size                          int
+		agrees, unexplained, together uint64
+	}{
+		"at once":                {CauseStart, time.Second, 4, 0, 0, 1},
+		"after half a minute":    {CauseStart, maxLag, 4, 0, 0, 1},
+		"later":                  {CauseStart, maxLag + 1, 4, 0, 1, 0},
+		"at once, and it agrees": {CauseStart, time.Second, 5, 1, 0, 0},
+		"seen from its creation": {CauseAdded, time.Second, 4, 0, 1, 0},
+	} {
+		w := newWatching(t)
+		listed := Cause{Kind: c.first, Object: "ReplicaSet web-2", NewRV: "10", At: w.now}
+		if c.first == CauseAdded {
+			listed.Sync = 1 // By this program, so that nothing is compared of it.
+		}
+		w.on(set("10", 3, 5), listed)
+		write := wrote("web-2", "10", "11", 3, c.size, ControllerManager)
+		write.At = listed.At.Add(c.after)
+		w.on(set("11", int64(c.size), 5), write)
+		if st := w.settled(); st.Count(ShadowAgrees) != c.agrees || st.Count(ShadowUnexplained) != c.unexplained || st.Together != c.together {
+			t.Errorf("%s: %+v", name, st)
+		}
+	}
+	for after, want := range map[time.Duration]uint64{time.Second: 0, maxLag: 0, maxLag + time.Second: 1} {
+		w := newWatching(t)
+		w.shadow.Follows(true, "")
+		w.on(set("10", 5, 5), Cause{Kind: CauseStart, Object: "ReplicaSet web-2", NewRV: "10", At: w.now})
+		w.now = w.now.Add(after - time.Second) // The sync took the one that is missing.
+		w.says("Normal", "Failed", "web-2 to 9")
+		if st := w.later(); st.Count(ShadowUnexplained) != want || st.Together != 1-want {
+			t.Errorf("an event after %s: %+v", after, st)
+		}
+	}
+}
+
 // TestShadowKnowsWhoWrites: whoever writes what is predicted, again and again, is the other
 // controller; one that is known by its name is nobody else, and signs every size.
 func TestShadowKnowsWhoWrites(t *testing.T) {

@@ -69,6 +69,16 @@ func Watch(t testing.TB, p *Plane) *Watcher {
 	if w.Dashboard == "" {
 		t.Fatalf("%s serves no console:\n%s", binary, strings.Join(said, "\n"))
 	}
+	Until(t, time.Minute, "the watcher's first lists", func() error { // What is in them was decided on before.
+		response, err := http.Get(w.Dashboard + "/readyz")
+		if err != nil {
+			return err
+		}
+		if _ = response.Body.Close(); response.StatusCode != http.StatusOK {
+			return fmt.Errorf("/readyz: %s", response.Status)
+		}
+		return nil
+	})
 	return w
 }
 
