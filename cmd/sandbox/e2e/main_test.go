@@ -39,10 +39,26 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "e2e:", err)
 		os.Exit(2)
 	}
+	cache, err := ownCache()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		os.Exit(2)
+	}
 	code := m.Run()
 	process.failed = code != 0
 	process.end()
+	_ = os.RemoveAll(cache)
 	os.Exit(code)
+}
+
+// ownCache keeps commands from what the user's kubectl has cached: it goes by address, and a sandbox
+// of some other day had this port, and other kinds.
+func ownCache() (string, error) {
+	dir, err := os.MkdirTemp("", "e2e-cache")
+	if err != nil {
+		return "", err
+	}
+	return dir, os.Setenv("KUBECACHEDIR", dir)
 }
 
 // process is the life of this test process.
