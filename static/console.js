@@ -285,24 +285,26 @@ const pause = () => {
 }
 
 // Steps from sync to sync stay on the page where the stream can follow.
-const step = (href, push = true) => {
-  if (state !== 'live' || socket?.readyState !== 1) return location.assign(href)
-  const u = new URL(href, location)
-  page = pathOf(u)
+const follows = () => state === 'live' && socket?.readyState === 1
+let here = pathOf(location)
+const step = u => {
+  page = here = pathOf(u)
   stepped = Date.now()
-  if (push) history.pushState(null, '', href)
   v = ''
   subscribe()
 }
 addEventListener('popstate', () => {
-  if (page && pathOf(location).split('?')[0] === page.split('?')[0]) step(location.href, false)
+  const to = pathOf(location)
+  if (to === here) return // A place on this page.
+  if (page && follows() && to.split('?')[0] === here.split('?')[0]) step(location)
   else location.reload()
 })
 document.addEventListener('click', e => {
   const a = e.target.closest?.('a[data-step]')
-  if (!a || e.ctrlKey || e.metaKey || e.shiftKey || e.button) return
+  if (!a || e.ctrlKey || e.metaKey || e.shiftKey || e.button || !follows()) return
   e.preventDefault()
-  step(a.href)
+  history.pushState(null, '', a.href)
+  step(a)
 })
 
 setInterval(() => {

@@ -87,6 +87,46 @@ func TestBrowserWalk(t *testing.T) {
 	c.none(t)
 }
 
+// TestBrowserFragment goes to a place on the page that is open: live, paused and
+// without a stream, it stays the same page. A paused one is left by a step, and
+// comes back by the way back.
+func TestBrowserFragment(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, storyNow.Add(-2*time.Hour))
+	stuckRollout(w)
+	w.pump()
+	_, h := w.serve(nil)
+	ctx := browser(t)
+	c := listen(t, ctx)
+	live, paused := isLive, `document.querySelector('#live').dataset.state === 'paused'`
+	for _, x := range []struct{ path, key, state string }{
+		{"/deployments/shop/web", "", live},
+		{"/deployments/shop/web", "p", paused},
+		{"/reasons", "", `!document.body.dataset.page`},
+	} {
+		do(t, ctx, chromedp.Navigate(h.URL+x.path))
+		until(t, ctx, `document.readyState === 'complete' && !document.querySelector('.js[hidden]')`)
+		keys(t, ctx, x.key)
+		run(t, ctx, chromedp.Evaluate[bool](`window.mark = true`))
+		keys(t, ctx, "\t", "\r")
+		until(t, ctx, `location.hash === '#main'`)
+		do(t, ctx, chromedp.NavigateBack())
+		until(t, ctx, `location.hash === '' && window.mark && `+x.state)
+	}
+
+	do(t, ctx, chromedp.Navigate(h.URL+"/deployments/shop/web"))
+	until(t, ctx, isLive)
+	newest := run(t, ctx, chromedp.Evaluate[string](`document.querySelector('#f-step b').textContent`))
+	run(t, ctx, chromedp.Evaluate[bool](`window.mark = true`))
+	keys(t, ctx, "p", "h")
+	until(t, ctx, `!window.mark && location.search.includes('sync=') && `+isLive)
+	keys(t, ctx, "p", "u")
+	until(t, ctx, `location.pathname === '/deployments'`)
+	do(t, ctx, chromedp.NavigateBack())
+	until(t, ctx, `location.search.includes('sync=') && document.querySelector('#f-step b').textContent !== '`+newest+`'`)
+	c.none(t)
+}
+
 // TestBrowserRequests reads Chromium's own log of the network while it opens
 // every page: all of it comes from the console, what carries a hash is loaded
 // once, and what is loaded is as light as the limits say.
