@@ -32,6 +32,7 @@ type options struct {
 	Demo             bool
 	Loops            string
 	LoopsQPS         int // of each loop; 0 is upstream's default, which is also Loopscope's
+	Processors       int // that each component may use; 0 is all
 	Audit            bool
 	Verbose          bool
 	UntilStdinCloses bool
@@ -44,6 +45,9 @@ func (o options) validate() error {
 	}
 	if o.LoopsQPS < 0 {
 		return fmt.Errorf("--loops-qps=%d: want 0 or more", o.LoopsQPS)
+	}
+	if o.Processors < 0 {
+		return fmt.Errorf("--component-processors=%d: want 0 or more", o.Processors)
 	}
 	if o.Nodes < 1 || o.Nodes > mostNodes {
 		return fmt.Errorf("--nodes=%d: want 1 to %d", o.Nodes, mostNodes)

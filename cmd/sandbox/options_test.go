@@ -22,6 +22,8 @@ func TestOptionsValidate(t *testing.T) {
 		{"most nodes", func(o *options) { o.Nodes = mostNodes }, ""},
 		{"no nodes", func(o *options) { o.Nodes = 0 }, "want 1 to 200"},
 		{"too many nodes", func(o *options) { o.Nodes = mostNodes + 1 }, "want 1 to 200"},
+		{"one processor", func(o *options) { o.Processors = 1 }, ""},
+		{"fewer processors than none", func(o *options) { o.Processors = -1 }, "--component-processors=-1: want 0 or more"},
 		{"localhost", func(o *options) { o.Listen = "localhost:8080" }, ""},
 		{"IPv6 loopback", func(o *options) { o.Listen = "[::1]:8080" }, ""},
 		{"other loopback", func(o *options) { o.Listen = "127.1.2.3:0" }, ""},

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -110,6 +111,9 @@ func (s *sandbox) supervise() error {
 		return fmt.Errorf("find this program's own file: %w", err)
 	}
 	children := supervise.Options{Command: []string{executable, childArgument}, Clock: s.clock, Report: s.progress.say}
+	if n := s.options.Processors; n > 0 {
+		children.Env = []string{"GOMAXPROCS=" + strconv.Itoa(n)}
+	}
 	if s.options.Verbose {
 		children.Verbose = os.Stderr
 	}

@@ -49,7 +49,7 @@ func TestFloods(t *testing.T) {
 	s := settingsOf(t)
 	s.deployments, s.replicas = 1, floodedPods
 	rounds := number(t, "FLOODS", 1)
-	plane := testplane.Start(t, testplane.Options{Loops: "none", Nodes: 10})
+	plane := testplane.Start(t, testplane.Options{Loops: "none", Fast: true, Nodes: 10})
 	l := startLoops(t, plane, ours, s)
 	big := s
 	big.replicas = int32(number(t, "FLOOD_PODS", floodPods))

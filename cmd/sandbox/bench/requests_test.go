@@ -34,7 +34,7 @@ rules:
 // startPlane starts a sandbox without loops whose audit log follows policy.
 func startPlane(t *testing.T) *testplane.Plane {
 	t.Helper()
-	return testplane.Start(t, testplane.Options{Loops: "none", Audit: true, Policy: policy, Nodes: 10})
+	return testplane.Start(t, testplane.Options{Loops: "none", Fast: true, Audit: true, Policy: policy, Nodes: 10})
 }
 
 // kind is what requests are told apart by.

@@ -48,7 +48,7 @@ const (
 // TestScale fills a sandbox, waits until it rests, and measures.
 func TestScale(t *testing.T) {
 	n := int(testplane.Number(t, "LOOPSCOPE_SCALE_DEPLOYMENTS", 20))
-	plane := testplane.Start(t, testplane.Options{Loops: "own", Nodes: 20, Flags: []string{"--loops-qps=2000"}})
+	plane := testplane.Start(t, testplane.Options{Loops: "own", Fast: true, Nodes: 20, Flags: []string{"--loops-qps=2000"}})
 	began := time.Now()
 	fill(t, plane, 0, n, 2)
 	t.Logf("%d Deployments created in %s", n, time.Since(began).Round(time.Second))

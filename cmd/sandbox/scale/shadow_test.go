@@ -28,7 +28,7 @@ func TestShadowAtScale(t *testing.T) {
 	if sizes == "" {
 		t.Skip("LOOPSCOPE_SCALE_SHADOW says beside how many Deployments: make scale-shadow")
 	}
-	plane := testplane.Start(t, testplane.Options{Loops: "upstream", Nodes: 20, Flags: []string{"--loops-qps=500"}})
+	plane := testplane.Start(t, testplane.Options{Loops: "upstream", Fast: true, Nodes: 20, Flags: []string{"--loops-qps=500"}})
 	have := 0
 	for size := range strings.SplitSeq(sizes, ",") {
 		n, err := strconv.Atoi(size)

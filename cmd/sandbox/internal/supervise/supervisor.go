@@ -24,11 +24,13 @@ const (
 )
 
 // Options say how children are started and where news of them goes. All but
-// Verbose are required.
+// Env and Verbose are required.
 type Options struct {
 	// Command starts a child when the child's name and arguments are appended, unless the child is a
 	// program of its own. The process must call ExitWithParent first.
 	Command []string
+	// Env is set for every child, beside what it inherits.
+	Env []string
 	// Clock gives the times of restarts.
 	Clock clock.Clock
 	// Report takes a line that a user should see. Several goroutines call it.
@@ -203,7 +205,7 @@ func (s *Supervisor) launch(spec Spec) (*process, error) {
 		cmd.Stdout = io.MultiWriter(log, &Prefixer{To: s.options.Verbose, Prefix: "[" + spec.Name + "] "})
 	}
 	cmd.Stderr = cmd.Stdout
-	cmd.Env = childEnvironment(os.Environ())
+	cmd.Env = append(childEnvironment(os.Environ()), s.options.Env...)
 	cmd.ExtraFiles = []*os.File{s.childEnd}
 	cmd.SysProcAttr = childAttributes()
 	request := spawn{cmd: cmd, result: make(chan error, 1)}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -36,6 +37,10 @@ var testChildren = map[string]func(){
 	"deaf": func() {
 		signal.Ignore(syscall.SIGTERM)
 		fmt.Println("deaf is up")
+		select {}
+	},
+	"counting": func() {
+		fmt.Println("counting has", runtime.GOMAXPROCS(0), "of the processors")
 		select {}
 	},
 	"failing": func() { os.Exit(3) },
@@ -295,6 +300,22 @@ func TestVerboseOutputIsCopied(t *testing.T) {
 	if want := "[polite] polite is up\n\n[polite] polite says goodbye\n"; terminal.text() != want {
 		t.Errorf("the terminal shows %q, want %q", terminal.text(), want)
 	}
+}
+
+func TestChildrenGetTheirEnvironment(t *testing.T) {
+	executable, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GOMAXPROCS", "64")
+	log := filepath.Join(t.TempDir(), "counting")
+	s, err := New(Options{Command: []string{executable, childArgument}, Env: []string{"GOMAXPROCS=1"}, Clock: clock.RealClock{}, Report: func(string) {}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start(Spec{Name: "counting", Log: log})
+	awaitLog(t, log, "counting has 1 of the processors", 1)
+	s.Stop(t.Context(), 10*time.Second)
 }
 
 func TestNewWantsItsOptions(t *testing.T) {
