@@ -43,7 +43,7 @@ $(BIN)/sandbox:
 	@$(SANDBOX_BUILD) -o $@ ./cmd/sandbox
 
 .PHONY: e2e
-e2e: $(BIN)/sandbox build ## End-to-end tests against a real control plane, with a sample of every long suite (about 5 minutes)
+e2e: $(BIN)/sandbox build ## End-to-end tests against a real control plane, with a sample of every long suite (about 6 minutes)
 	$(SUITE) -v -p 2 -timeout 25m ./cmd/sandbox/e2e ./cmd/sandbox/... # the longest first
 
 .PHONY: safety
