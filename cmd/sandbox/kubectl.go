@@ -11,6 +11,8 @@ import (
 	"k8s.io/component-base/logs"
 	kubectl "k8s.io/kubectl/pkg/cmd"
 	kubectlutil "k8s.io/kubectl/pkg/cmd/util"
+
+	_ "github.com/loopscope/loopscope/cmd/sandbox/internal/english" // before kubectl's commands
 )
 
 // newKubectlCommand hands everything behind its name to kubectl, flags included.
