@@ -13,11 +13,9 @@ import (
 // sideways, and writes a picture of each where -shots asks for it.
 func portray(t *testing.T, ctx context.Context, address, name string) {
 	t.Helper()
-	for _, size := range []struct {
-		theme string
-		width int64
-	}{{"light", 1440}, {"dark", 1440}, {"light", 1024}, {"light", 400}, {"dark", 320}} {
-		do(t, ctx, chromedp.EmulateViewport(size.width, 900), chromedp.Navigate(address+"still=1&theme="+size.theme))
+	do(t, ctx, chromedp.Navigate(address+"still=1"))
+	for _, size := range []screen{{"light", 1440, 900}, {"dark", 1440, 900}, {"light", 1024, 900}, {"light", 400, 900}, {"dark", 320, 900}} {
+		size.apply(t, ctx)
 		if run(t, ctx, chromedp.Evaluate[bool](`document.documentElement.scrollWidth > innerWidth`)) {
 			t.Errorf("%s at %d scrolls sideways, because of %s", address, size.width, run(t, ctx, chromedp.Evaluate[string](tooWide)))
 		}

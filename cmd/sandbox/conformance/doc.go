@@ -7,8 +7,8 @@
 // built as Kubernetes publishes it, and a run in which not every spec ran is a
 // failure. It looks at the loops through the suite alone.
 //
-// Without environment it is a sample of one spec for each loop. The environment
-// makes it the whole suite:
+// Without environment it is a sample of one spec for each loop, with Loopscope's
+// loops, of which each must pass. The environment makes it the whole suite:
 //
 //	LOOPSCOPE_CONFORMANCE_RUNS  runs of the whole suite, one after the other
 //	LOOPSCOPE_CONFORMANCE_SIDE  "ours" or "upstream": this side alone

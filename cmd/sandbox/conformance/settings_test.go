@@ -66,16 +66,16 @@ type settings struct {
 	sides []side // in the order of their columns
 }
 
-// settingsOf reads the environment. A number of runs makes the sample the whole.
+// settingsOf reads the environment. A number of runs makes the sample the whole, on both sides.
 func settingsOf(t *testing.T) settings {
 	t.Helper()
-	s := settings{selection: sample, runs: 1, sides: []side{ours, upstream}}
+	s := settings{selection: sample, runs: 1, sides: []side{ours}}
 	if text := os.Getenv(variables + "RUNS"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {
 			t.Fatalf("%sRUNS=%s: want a positive number", variables, text)
 		}
-		s.selection, s.runs = whole, n
+		s = settings{selection: whole, runs: n, sides: []side{ours, upstream}}
 	}
 	switch alone := side(os.Getenv(variables + "SIDE")); alone {
 	case "":

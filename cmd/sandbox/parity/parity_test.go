@@ -23,8 +23,8 @@ import (
 // scenarios are played at once; LOOPSCOPE_PARITY_SHADOW=yes that a process
 // watches upstream's loops meanwhile, and is compared with them.
 const (
-	sampledScripts = 6
-	sampledRandom  = 2
+	sampledScripts = 3
+	sampledRandom  = 1
 	manyLanes      = 40
 	fewestScripts  = 80
 )

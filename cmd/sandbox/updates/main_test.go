@@ -4,7 +4,7 @@
 // surge.
 //
 // Environment: LOOPSCOPE_UPDATES is how many runs of each suite there are ("all" for every
-// one, as "make updates" has it; default 1), LOOPSCOPE_SANDBOX a binary that is built already.
+// one, as "make updates" has it; default 1, beside our own loops alone), LOOPSCOPE_SANDBOX a binary that is built already.
 package updates
 
 import (
@@ -20,6 +20,8 @@ import (
 
 	"github.com/loopscope/loopscope/cmd/sandbox/testplane"
 )
+
+const amount = "LOOPSCOPE_UPDATES"
 
 // atOnce is how many updates run at once. They mostly wait.
 const atOnce = "8"
@@ -56,8 +58,12 @@ func TestUpdates(t *testing.T) {
 	tally.report(t)
 }
 
-// TestUpdatesBesideUpstream has kube-controller-manager keep the numbers of pods.
+// TestUpdatesBesideUpstream has kube-controller-manager keep the numbers of pods. A sample is
+// updated with our loops alone.
 func TestUpdatesBesideUpstream(t *testing.T) {
+	if os.Getenv(amount) == "" {
+		t.Skip("not part of a sample: make updates")
+	}
 	plane := plane{testplane.Start(t, testplane.Options{Loops: "upstream"}), true}
 	t.Run("suites", func(t *testing.T) {
 		t.Run("killed", func(t *testing.T) { t.Parallel(); testKilled(t, plane) })
@@ -71,7 +77,7 @@ func TestUpdatesBesideUpstream(t *testing.T) {
 // same.
 func sample(t *testing.T, suite string, of int) func(i int) bool {
 	t.Helper()
-	text := os.Getenv("LOOPSCOPE_UPDATES")
+	text := os.Getenv(amount)
 	if text == "all" {
 		return func(int) bool { return true }
 	}
@@ -79,7 +85,7 @@ func sample(t *testing.T, suite string, of int) func(i int) bool {
 	if text != "" {
 		var err error
 		if n, err = strconv.Atoi(text); err != nil || n < 0 {
-			t.Fatalf("LOOPSCOPE_UPDATES=%q: give a number, or all", text)
+			t.Fatalf("%s=%q: give a number, or all", amount, text)
 		}
 	}
 	sum := fnv.New64a()
