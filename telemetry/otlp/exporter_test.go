@@ -138,7 +138,7 @@ func TestSlowReceiver(t *testing.T) {
 	<-asked // The first batch is on its way and stays there.
 	began := time.Now()
 	r.record(syncs - 64)
-	if each := time.Since(began) / syncs; each > 100*time.Microsecond {
+	if each := time.Since(began) / syncs; each > time.Millisecond { // A busy machine takes 0.1 ms; whoever waits for this receiver waits for good.
 		t.Errorf("recording took %v each beside a receiver that takes nothing", each)
 	}
 	close(open)
