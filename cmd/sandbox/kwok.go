@@ -126,7 +126,7 @@ func kwokConfig(kubeconfig string) (controllers.Config, error) {
 	}
 	return controllers.Config{
 		Clock: clock.RealClock{}, ID: kwokIdentity, ManageAllNodes: true,
-		RESTClient: raw, TypedClient: typed, TypedKwokClient: stages, DynamicClient: dynamic, RESTMapper: mapper,
+		RESTClient: raw, TypedClient: newKwokClient(typed), TypedKwokClient: stages, DynamicClient: dynamic, RESTMapper: mapper,
 		ImpersonatingDynamicClient: clients.ToImpersonatingDynamicClient(),
 		ImpersonatingTypedClient:   clients.ToImpersonatingTypedClient(),
 		CIDR:                       "10.254.0.0/16",
