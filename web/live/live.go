@@ -323,10 +323,11 @@ func (c *reader) wait(ctx context.Context, due time.Time) (batch []*telemetry.Tr
 		return nil, 0, nil
 	}
 	batch, upto, missed, err := c.s.Journal.Next(until, c.after)
+	if ctx.Err() != nil {
+		return nil, 0, context.Cause(ctx) // c.after stays, so that sendRest sends this batch
+	}
 	c.after = max(c.after, upto)
 	switch {
-	case ctx.Err() != nil:
-		return nil, 0, context.Cause(ctx)
 	case until.Err() != nil && err != nil:
 		return nil, 0, nil
 	case errors.Is(err, telemetry.ErrAhead):

@@ -195,3 +195,23 @@ func TestOutagesMakeDrawingsStale(t *testing.T) {
 		}
 	}
 }
+
+// ended is a context that ends while somebody waits for one that was made of it.
+type ended struct{ context.Context }
+
+func (ended) Err() error { return context.Canceled }
+
+// TestNothingIsLostAtTheEnd: what was read from the journal in the moment in which the console stops
+// is left to who sends the rest.
+func TestNothingIsLostAtTheEnd(t *testing.T) {
+	journal := telemetry.NewJournal(telemetry.JournalOptions{Epoch: "7c41"})
+	journal.Record(&telemetry.Trace{Object: telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}})
+	c := &reader{s: New(source.New(source.Options{Journal: journal}, nil), nil, NewCrowd(1), nil)}
+	due := time.Now().Add(5 * time.Second)
+	if batch, _, err := c.wait(ended{t.Context()}, due); len(batch) != 0 || !errors.Is(err, context.Canceled) {
+		t.Errorf("at the end %d traces and %v, want none and why it ended", len(batch), err)
+	}
+	if batch, _, err := c.wait(t.Context(), due); len(batch) != 1 || err != nil {
+		t.Errorf("after it %d traces and %v, want the one", len(batch), err)
+	}
+}
