@@ -122,8 +122,8 @@ func (p *teller) blockedLead(lead decision.Words) decision.Words {
 		}
 	}
 	one := p.clauses(lead, list, 1)
-	if fitted := p.fit(append(slices.Clone(one), left...)); diagnosis.Length(fitted) <= longLead {
-		return fitted
+	if fitted, ok := diagnosis.Short(append(slices.Clone(one), left...), longLead); ok {
+		return fitted // What others say of the cause comes before what is left, too.
 	}
 	return p.fit(one)
 }

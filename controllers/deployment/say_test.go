@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -63,6 +64,18 @@ func TestSentences(t *testing.T) {
 			s.ReplicaSets = append(s.ReplicaSets, deployment.ReplicaSet{Name: "older", UID: "oo", Created: s.Now.Add(-time.Hour), Mine: true, Matches: true})
 			s.Status.Replicas, s.Status.Updated, s.Status.Available = 10, 10, 10
 		}, "5 new pods are not ready, so 8 old pods stay: removing one leaves 7 available, below the floor of 8"},
+		{"what the kubelet says comes before how many are available", "deadline-over", func(s *deployment.Snapshot, _ *decision.Try) {
+			rs := set(s, true)
+			rs.Available, rs.Unavailable = 0, rs.Replicas
+			rs.Blocking = []deployment.Pod{{Name: "p4", Phase: "Pending", Node: "sandbox-1", Reason: "ContainerCreating", Created: s.Now.Add(-5 * time.Second)}}
+			set(s, false).Available = 0
+			for i := range 4 {
+				at := s.Now.Add(time.Duration(i-4) * 10 * time.Second)
+				rs.Disrupted = append(rs.Disrupted, decision.DisruptedPod{Name: "p" + strconv.Itoa(i), Node: "sandbox-1", Created: at.Add(-5 * time.Second), Disruption: decision.Disruption{
+					At: at, Target: "TerminationByKubelet", Reason: "Evicted",
+					Message: "The node was low on resource: memory. Threshold quantity: 100Mi, available: 80Mi. Container main was using 120Mi, request is 0, has larger consumption of memory. "}})
+			}
+		}, "no progress for 25m, 4 new pods were evicted one after another from node sandbox-1, which was low on memory (container … 120Mi, request is 0)"},
 	} {
 		g := readGolden(t, "testdata/golden/"+c.golden+".txtar")
 		s, err := deployment.Decode(g.snapshot)

@@ -47,7 +47,13 @@ func Fit(w decision.Words, limit int) decision.Words {
 	return w
 }
 
-// Fair is Fit as long as enough is left of the words of others to understand them.
+// Short is Fit as long as nothing has to be left out.
+func Short(w decision.Words, limit int) (fitted decision.Words, ok bool) {
+	fitted = shorten(w, limit, leastQuote)
+	return fitted, Length(fitted) <= limit
+}
+
+// Fair is Short as long as enough is left of the words of others to understand them.
 func Fair(w decision.Words, limit int) (fitted decision.Words, ok bool) {
 	fitted = shorten(w, limit, fairQuote)
 	return fitted, Length(fitted) <= limit

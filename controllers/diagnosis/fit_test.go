@@ -62,6 +62,17 @@ func TestFit(t *testing.T) {
 	}
 }
 
+// The words of others are shortened, and nothing is left out.
+func TestShort(t *testing.T) {
+	w := decision.Words{}.Say("ours").Say(" (").Quote(strings.Repeat("x", 60)).Say(")")
+	for limit, want := range map[int]bool{67: true, 66: true, 31: true, 30: false} {
+		fitted, ok := diagnosis.Short(w, limit)
+		if got := diagnosis.Length(fitted); ok != want || got != max(limit, 31) {
+			t.Errorf("into %d: %v with %d characters, want %v", limit, ok, got, want)
+		}
+	}
+}
+
 // As much is left of the words of others as people need, or it does not fit.
 func TestFair(t *testing.T) {
 	w := decision.Words{}.Quote(strings.Repeat("x", 60)).Say("ours")

@@ -164,10 +164,16 @@ func (g *ground) explain(t *testing.T, x subject) (string, error) {
 	return first, err
 }
 
-// begins reports whether a sentence begins with that behind its subject and state.
+// begins reports whether a sentence begins with that behind its subject and state, or
+// behind its subject and verb: a row whose state is "on hold" also tells what was chosen.
 func begins(text, said string) bool {
 	_, rest, _ := strings.Cut(text, ": ")
-	return strings.HasPrefix(strings.ToLower(rest), strings.ToLower(said))
+	chosen := ""
+	if words := strings.SplitN(text, " ", 3); len(words) == 3 {
+		chosen = words[2]
+	}
+	said = strings.ToLower(said)
+	return strings.HasPrefix(strings.ToLower(rest), said) || strings.HasPrefix(strings.ToLower(chosen), said)
 }
 
 // top has a row for each Deployment, with the sentence's first half.
