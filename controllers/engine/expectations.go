@@ -90,17 +90,20 @@ func (e *Expectations) Outstanding(key string) Expected {
 	if x == nil || x.creates <= 0 && len(x.deletes) == 0 || e.clock.Since(x.since) > expectationLife {
 		return Expected{}
 	}
-	is := x.view()
+	is := e.view(x)
 	is.Gone = maps.Clone(x.deletes)
 	return is
 }
 
-func (x *expectation) view() Expected {
+// view tells when it began by how long ago that is: who decides on it compares times of
+// day, and the machine's may have been set in between.
+func (e *Expectations) view(x *expectation) Expected {
+	since := e.clock.Now().Add(-e.clock.Since(x.since))
 	return Expected{
 		Creates: max(x.creates, 0),
 		Deletes: int64(len(x.deletes)),
-		Since:   x.since,
-		Expires: x.since.Add(expectationLife),
+		Since:   since,
+		Expires: since.Add(expectationLife),
 	}
 }
 
@@ -110,7 +113,7 @@ func (e *Expectations) All() map[string]Expected {
 	defer e.mu.Unlock()
 	list := map[string]Expected{}
 	for key, x := range e.keys {
-		if v := x.view(); v.Creates > 0 || v.Deletes > 0 {
+		if v := e.view(x); v.Creates > 0 || v.Deletes > 0 {
 			list[key] = v
 		}
 	}

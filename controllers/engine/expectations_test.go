@@ -105,3 +105,26 @@ func TestExpectationsStopBlockingAfterFiveMinutes(t *testing.T) {
 		t.Error("what was never seen is not shown any more")
 	}
 }
+
+// setClock is a clock whose time of day is set an hour forward, while a minute passes.
+type setClock struct{ *testclock.FakePassiveClock }
+
+func (setClock) Since(time.Time) time.Duration { return time.Minute }
+
+// A time of day that was set ends nobody's wait, nor prolongs it [RS-3].
+func TestExpectationsGoByTheTimeThatPassed(t *testing.T) {
+	const key = "shop/web"
+	began := time.Unix(1_000_000, 0)
+	clock := setClock{testclock.NewFakePassiveClock(began)}
+	e := NewExpectations(clock)
+	e.Expect(key, 1)
+	for _, jump := range []time.Duration{time.Hour, -time.Hour} {
+		now := began.Add(jump)
+		clock.SetTime(now)
+		for name, x := range map[string]Expected{"outstanding": e.Outstanding(key), "listed": e.All()[key]} {
+			if x.Creates != 1 || !x.Since.Equal(now.Add(-time.Minute)) || !x.Expires.Equal(now.Add(4*time.Minute)) {
+				t.Errorf("%s, set by %s: %+v, want one for a minute, and for four more", name, jump, x)
+			}
+		}
+	}
+}
