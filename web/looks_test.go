@@ -172,7 +172,7 @@ func picture(t *testing.T, ctx context.Context, name string) {
 
 // thinScript takes most situations from a sheet, and most rows from a list: the
 // rules of axe-core take seconds for a hundred that are made alike.
-const thinScript = `[...document.querySelectorAll('main>section:has(>p.rule)')].filter((e, i) => i % 16).concat([...document.querySelectorAll('tbody tr:nth-child(n+4)')]).filter(e => (e.remove(), true)).length`
+const thinScript = `[...document.querySelectorAll('main>section:has(>p.rule)')].filter((e, i) => i % 8).concat([...document.querySelectorAll('tbody tr:nth-child(n+8)')]).filter(e => (e.remove(), true)).length`
 
 // cutScript names what scrolls sideways, reaches over an edge, or is cut.
 const cutScript = `(() => {
