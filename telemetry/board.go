@@ -18,7 +18,7 @@ type Board struct {
 	mu       sync.RWMutex // guards the maps, which change when objects come, go or change owner
 	rows     map[Object]*place
 	children map[Object]map[Object]*place // by loop, namespace and owner
-	loops    map[string]int               // how many objects each has
+	loops    map[string]map[string]int    // how many objects each has in each namespace
 }
 
 // place is where the row of an object is found. Rows are replaced and never changed.
@@ -46,7 +46,7 @@ type Row struct {
 }
 
 func newBoard() *Board {
-	return &Board{rows: map[Object]*place{}, children: map[Object]map[Object]*place{}, loops: map[string]int{}}
+	return &Board{rows: map[Object]*place{}, children: map[Object]map[Object]*place{}, loops: map[string]map[string]int{}}
 }
 
 // put makes t the newest trace of its object. Calls are made one at a time.
@@ -111,7 +111,10 @@ func (b *Board) insert(o Object, p *place) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.rows[o] = p
-	b.loops[o.Loop]++
+	if b.loops[o.Loop] == nil {
+		b.loops[o.Loop] = map[string]int{}
+	}
+	b.loops[o.Loop][o.Namespace]++
 	b.join(o, p)
 }
 
@@ -128,7 +131,11 @@ func (b *Board) remove(o Object, p *place) {
 	defer b.mu.Unlock()
 	b.leave(o, p)
 	delete(b.rows, o)
-	if b.loops[o.Loop]--; b.loops[o.Loop] == 0 {
+	objects := b.loops[o.Loop]
+	if objects[o.Namespace]--; objects[o.Namespace] == 0 {
+		delete(objects, o.Namespace)
+	}
+	if len(objects) == 0 {
 		delete(b.loops, o.Loop)
 	}
 }
@@ -194,10 +201,26 @@ func (b *Board) Each(visit func(Row)) {
 
 // Rows returns what is known of every object of a loop, sorted by namespace and name.
 func (b *Board) Rows(loop string) []Row {
+	return b.rowsOf(loop, func(string) bool { return true })
+}
+
+// RowsIn is Rows of the objects in these namespaces alone.
+func (b *Board) RowsIn(loop string, namespaces []string) []Row {
+	if len(namespaces) == 0 {
+		return nil
+	}
+	in := make(map[string]bool, len(namespaces))
+	for _, ns := range namespaces {
+		in[ns] = true
+	}
+	return b.rowsOf(loop, func(ns string) bool { return in[ns] })
+}
+
+func (b *Board) rowsOf(loop string, in func(namespace string) bool) []Row {
+	var places []*place
 	b.mu.RLock()
-	places := make([]*place, 0, len(b.rows))
 	for o, p := range b.rows {
-		if o.Loop == loop {
+		if o.Loop == loop && in(o.Namespace) {
 			places = append(places, p)
 		}
 	}
@@ -228,20 +251,13 @@ func (b *Board) Loops() []string {
 	return slices.Sorted(maps.Keys(b.loops))
 }
 
-// Namespaces are those of the objects of each loop, sorted; "" is not among them.
-func (b *Board) Namespaces() map[string][]string {
-	type place struct{ loop, namespace string }
-	found, list := map[place]bool{}, map[string][]string{}
+// Namespaces are those of the objects of a loop, sorted; "" is not among them.
+func (b *Board) Namespaces(loop string) []string {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
-	for o := range b.rows {
-		if at := (place{o.Loop, o.Namespace}); o.Namespace != "" && !found[at] {
-			found[at] = true
-			list[o.Loop] = append(list[o.Loop], o.Namespace)
-		}
-	}
-	for _, namespaces := range list {
-		slices.Sort(namespaces)
+	list := slices.Sorted(maps.Keys(b.loops[loop]))
+	if len(list) > 0 && list[0] == "" {
+		return list[1:]
 	}
 	return list
 }

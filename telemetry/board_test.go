@@ -197,7 +197,21 @@ func TestBoardNamespaces(t *testing.T) {
 	for _, o := range []Object{object("web"), object("api"), {Loop: "deployment", Namespace: "bank", Name: "web"}, {Loop: "deployment", Name: "nowhere"}} {
 		j.Record(&Trace{Object: o})
 	}
-	if got := j.Board().Namespaces()["deployment"]; !slices.Equal(got, []string{"bank", "shop"}) {
+	b := j.Board()
+	if got := b.Namespaces("deployment"); !slices.Equal(got, []string{"bank", "shop"}) {
 		t.Errorf("%q", got)
+	}
+	if got := b.RowsIn("deployment", []string{"bank", "elsewhere"}); len(got) != 1 || got[0].Trace.Namespace != "bank" || len(b.RowsIn("deployment", nil)) != 0 {
+		t.Errorf("%d rows", len(got))
+	}
+	for _, name := range []string{"web", "api"} {
+		j.Record(&Trace{Object: object(name), Gone: true})
+	}
+	if got := b.Namespaces("deployment"); !slices.Equal(got, []string{"bank"}) {
+		t.Errorf("%q are left", got)
+	}
+	j.Record(&Trace{Object: Object{Loop: "deployment", Namespace: "bank", Name: "web"}, Gone: true})
+	if got := b.Namespaces("deployment"); len(got) != 0 || !slices.Equal(b.Loops(), []string{"deployment"}) {
+		t.Errorf("%q and %q are left", got, b.Loops())
 	}
 }

@@ -43,6 +43,7 @@ func (c *sharedChromium) launch() error {
 		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
 		// A window that lies behind others runs its timers and draws like the one in front.
 		chromedp.Flag("disable-background-timer-throttling", true), chromedp.Flag("disable-backgrounding-occluded-windows", true), chromedp.Flag("disable-renderer-backgrounding", true),
+		chromedp.Flag("disable-features", "SpareRendererForSitePerProcess"), // It would start a process for each page and use a few.
 		chromedp.Flag("hide-scrollbars", true), chromedp.WindowSize(1440, 900)}
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(), opts...)
 	c.cancel = append(c.cancel, cancel)

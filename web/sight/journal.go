@@ -57,9 +57,14 @@ func (j *Journal) Board() Board { return j.board }
 
 // Prepare finds out what the viewer may see, so that nobody who draws a page has to wait for that.
 func (j *Journal) Prepare() {
-	if j.scope != nil {
-		j.scope.prepareAll(j.all.Board().Namespaces())
+	if j.scope == nil {
+		return
 	}
+	board, of := j.all.Board(), map[string][]string{}
+	for _, loop := range board.Loops() {
+		of[loop] = board.Namespaces(loop)
+	}
+	j.scope.prepareAll(of)
 }
 
 // seen returns those of a list that the viewer may see. The list is the caller's.
@@ -170,7 +175,7 @@ func (j *Journal) Synced(loop string, after uint64) (objects map[telemetry.Objec
 			delete(objects, o)
 		}
 	}
-	j.scope.prepare(map[string][]string{loop: j.board.all.Namespaces()[loop]})
+	j.scope.prepare(map[string][]string{loop: j.board.all.Namespaces(loop)})
 	now := j.scope.changes.Load()
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -229,8 +234,18 @@ func (b Board) Rows(loop string) []telemetry.Row {
 	if b.scope == nil {
 		return b.all.Rows(loop)
 	}
-	b.scope.prepare(map[string][]string{loop: b.all.Namespaces()[loop]})
-	return slices.DeleteFunc(b.all.Rows(loop), func(r telemetry.Row) bool { return !b.scope.SeesSync(r.Trace) })
+	namespaces := b.all.Namespaces(loop)
+	b.scope.prepare(map[string][]string{loop: namespaces})
+	return slices.DeleteFunc(b.candidates(loop, namespaces), func(r telemetry.Row) bool { return !b.scope.SeesSync(r.Trace) })
+}
+
+// candidates leaves out the namespaces of which the viewer may see nothing: most of them, where there
+// are many and the viewer works in one.
+func (b Board) candidates(loop string, namespaces []string) []telemetry.Row {
+	if b.scope.Whole(loop) {
+		return b.all.Rows(loop)
+	}
+	return b.all.RowsIn(loop, slices.DeleteFunc(namespaces, func(ns string) bool { return !b.scope.told(loop, ns) }))
 }
 
 // List returns the newest sync of every object of a loop, sorted by namespace and name.
