@@ -245,7 +245,8 @@ const connect = () => {
 const drop = () => {
   const s = socket
   socket = null
-  s?.close()
+  if (s?.readyState === 0) s.onopen = () => s.close() // Browsers warn of one that is closed before it is open.
+  else s?.close()
 }
 let line, due = 0
 const lost = () => {

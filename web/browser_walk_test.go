@@ -2,8 +2,11 @@ package web
 
 import (
 	"context"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -124,6 +127,43 @@ func TestBrowserFragment(t *testing.T) {
 	until(t, ctx, `location.pathname === '/deployments'`)
 	do(t, ctx, chromedp.NavigateBack())
 	until(t, ctx, `location.search.includes('sync=') && document.querySelector('#f-step b').textContent !== '`+newest+`'`)
+	c.none(t)
+}
+
+// TestBrowserPausesBeforeItIsLive pauses a page whose websocket is not open yet, and resumes it.
+func TestBrowserPausesBeforeItIsLive(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, storyNow.Add(-2*time.Hour))
+	stuckRollout(w)
+	s := w.server(nil)
+	held, closed := make(chan struct{}), make(chan struct{}, 2)
+	h := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/live" {
+			s.Handler().ServeHTTP(rw, r)
+			return
+		}
+		<-held
+		s.Handler().ServeHTTP(rw, r) // returns when the websocket is closed
+		closed <- struct{}{}
+	}))
+	t.Cleanup(h.Close)
+	t.Cleanup(func() { _ = s.Shutdown(context.Background()) })
+	release := sync.OnceFunc(func() { close(held) })
+	t.Cleanup(release)
+	ctx := browser(t)
+	c := listen(t, ctx)
+	do(t, ctx, chromedp.Navigate(h.URL+"/deployments/shop/web"))
+	until(t, ctx, `document.readyState === 'complete' && !document.querySelector('.js[hidden]')`)
+	keys(t, ctx, "p")
+	until(t, ctx, `document.querySelector('#live').dataset.state === 'paused'`)
+	release()
+	select {
+	case <-closed:
+	case <-time.After(20 * time.Second):
+		t.Fatal("the websocket of a paused page stays open")
+	}
+	keys(t, ctx, "p")
+	until(t, ctx, isLive)
 	c.none(t)
 }
 
