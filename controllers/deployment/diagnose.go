@@ -70,7 +70,7 @@ func (v *view) disrupted(rs *ReplicaSet, known []decision.Finding) []decision.Fi
 
 // unseen are pods of which nothing is known but that they are not available.
 func (v *view) unseen(n int64) decision.Finding {
-	f := decision.Finding{Code: diagnosis.Probe, Count: n, Usual: v.now.Sub(v.s.LastProgress) < v.usual(),
+	f := decision.Finding{Code: diagnosis.Probe, Count: n, Usual: v.pods().Before(v.s.LastProgress.Add(v.usual())),
 		After: words(prose.Plural(n, " is not ready", " are not ready")), Unblocks: words("when ").Say(prose.Plural(n, "it becomes", "they become")).Say(" ready")}
 	if unborn := v.notCreated(); unborn > 0 {
 		f.Code, f.Count, f.After = diagnosis.Starting, unborn, words(prose.Plural(unborn, " is not created yet", " are not created yet"))
@@ -87,7 +87,7 @@ func old(list []decision.Finding) []decision.Finding {
 
 // pods is what the pods are looked at with.
 func (v *view) pods() diagnosis.Pods {
-	p := diagnosis.Pods{Namespace: v.s.Namespace, Now: v.now, Usual: v.usual()}
+	p := diagnosis.Pods{Namespace: v.s.Namespace, Now: v.now, Usual: v.usual(), Next: &v.turns}
 	if v.rolling(condition(v.s.Status.Conditions, condProgressing)) { // Otherwise a count that changed is a loss, and nothing that moves.
 		p.Moved = v.s.LastProgress
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,6 +19,7 @@ import (
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/sim"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/decision/decisiontest"
 )
 
 var update = flag.Bool("update", false, "write what the code says into testdata/golden")
@@ -46,7 +48,8 @@ type played struct {
 	sentence decision.Sentence // of the telling
 	estimate *decision.Estimate
 	try      decision.Try
-	fuzzed   bool // so that names are whatever came up
+	tell     func(time.Time) decision.Sentence // the same sync at another time
+	fuzzed   bool                              // so that names are whatever came up
 }
 
 // outputs in the order in which a golden shows them.
@@ -182,7 +185,7 @@ func run(s *deployment.Snapshot, try decision.Try, published *decision.Outcome, 
 	core := deployment.NewSync(s)
 	x := decision.Sync{Core: core}
 	x.Run(act)
-	p := played{snapshot: s, rounds: x.Rounds, try: try}
+	p := played{snapshot: s, rounds: x.Rounds, try: try, tell: func(now time.Time) decision.Sentence { return x.Tell(try, now).Sentence }}
 	if x.Report != nil {
 		if x.Report.Publish {
 			x.Report.Outcome = published
@@ -259,6 +262,9 @@ func (p played) problems() []string {
 	list = append(list, p.contradictions()...)
 	if t := p.sentence.ChangesAt; !t.IsZero() && !t.After(p.snapshot.Now) {
 		add("the sentence turned already, at %s", t)
+	}
+	if early := decisiontest.ChangesEarly(p.sentence, p.snapshot.Now, p.tell); early != "" {
+		add("%s", early)
 	}
 	for _, step := range p.steps() {
 		q, ok := deployment.Catalogue.Find(step.Question)

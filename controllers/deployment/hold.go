@@ -1,6 +1,8 @@
 package deployment
 
 import (
+	"time"
+
 	"github.com/loopscope/loopscope/controllers/diagnosis"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
@@ -137,10 +139,18 @@ var ownEnd = map[string]bool{diagnosis.NodeGone: true, diagnosis.Gate: true, dia
 func (v *view) stayReady(needed int64) decision.Words {
 	w := decision.Words{}.Say("when ").Count(fNeeded, needed).Say(" of them ").Say(prose.Plural(needed, "has", "have")).
 		Say(" stayed ready for ").Count(fMinReady, v.newSet.MinReady).Say(" ").Say(prose.Plural(v.newSet.MinReady, "second", "seconds"))
-	if at := firstAvailable(v.newSet, v.now); !at.IsZero() {
+	if at := v.firstToStay(); !at.IsZero() {
 		w = w.Say(", the first in ").Until(at)
 	}
 	return w
+}
+
+// firstToStay is when the first new pod has been ready for long enough, from when on
+// something else is to be said; zero where none is ready.
+func (v *view) firstToStay() time.Time {
+	at := firstAvailable(v.newSet, v.now)
+	v.pods().Before(at)
+	return at
 }
 
 // blockers describes the first pods that rs waits for.

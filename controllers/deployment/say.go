@@ -17,6 +17,7 @@ func (p *teller) sentence() decision.Sentence {
 	if !said {
 		p.waitsOrIdle()
 	}
+	p.changesAt(p.turns)
 	return p.out
 }
 

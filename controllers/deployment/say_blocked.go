@@ -2,7 +2,6 @@ package deployment
 
 import (
 	"slices"
-	"time"
 
 	"github.com/loopscope/loopscope/controllers/diagnosis"
 	"github.com/loopscope/loopscope/telemetry/decision"
@@ -54,9 +53,6 @@ func (p *teller) blocked() bool {
 		return false
 	}
 	p.out.Since = p.s.LastProgress
-	if f.Code == diagnosis.Terminating {
-		p.changesWithGrace()
-	}
 	if f.Code == diagnosis.MinReady && !f.Old {
 		return p.minReadyWait()
 	}
@@ -65,17 +61,6 @@ func (p *teller) blocked() bool {
 		lead = why
 	}
 	return p.waits(f.Code, lead, p.clock(p.fit(p.unblocks())))
-}
-
-// changesWithGrace notes when the grace period of a terminating pod is over: what is not
-// gone then is told otherwise.
-func (p *teller) changesWithGrace() {
-	for _, rs := range p.children {
-		for _, l := range rs.TerminatingPods {
-			p.changesAt(l.Until)
-			p.changesAt(l.Until.Add(diagnosis.Slack + time.Second))
-		}
-	}
 }
 
 // atTheFloor says what would be left without one more old pod; nil where something
@@ -97,8 +82,7 @@ func (p *teller) atTheFloor(lead decision.Words) decision.Words {
 func (p *teller) minReadyWait() bool {
 	f := p.blocker()
 	lead := decision.Words{}.Count(f.Fact(), f.Count).Say(prose.Plural(f.Count, " new pod is", " new pods are") + " ready but must stay ready")
-	if at := firstAvailable(p.newSet, p.now); !at.IsZero() {
-		p.changesAt(at)
+	if at := p.firstToStay(); !at.IsZero() {
 		lead = lead.Say(" for ").Until(at)
 	}
 	lead = lead.Say(" (minReadySeconds ").Count(fMinReady, p.newSet.MinReady).Say(")")

@@ -29,7 +29,6 @@ func (p *teller) stopped() bool {
 	lead, then := words("its namespace is being deleted, so nothing can be created"), words("Nothing is retried")
 	if list := p.blockingNamespace(); list != nil {
 		f := &list[0]
-		p.changesWithGrace()
 		lead = p.fit(append(words("its namespace is being deleted; "), p.clause(f, true)...))
 		then = words("The namespace is removed ")
 		if f.NeedsAction {

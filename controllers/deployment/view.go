@@ -57,6 +57,8 @@ type view struct {
 	oldAvailable    int64
 	// found is the diagnosis, once somebody has asked for it.
 	found *decision.Diagnosis
+	// turns is when the clock alone makes another diagnosis; zero where it does not.
+	turns time.Time
 }
 
 // viewOf is a look at a snapshot alone.

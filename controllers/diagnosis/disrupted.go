@@ -35,7 +35,7 @@ func (w Pods) Disrupted(g Gap) []decision.Finding {
 	}
 	var groups []disruptions
 	for i := range g.Lost {
-		if p := &g.Lost[i]; w.Now.Sub(p.At) < Lately {
+		if p := &g.Lost[i]; w.Before(p.At.Add(Lately)) {
 			groups = join(groups, p)
 		}
 	}

@@ -20,12 +20,24 @@ type Pods struct {
 	// long pods take here from their creation until they are ready.
 	Now, Moved time.Time
 	Usual      time.Duration
+	// Next, where it is given, becomes the next instant at which the clock alone makes
+	// other findings.
+	Next *time.Time
+}
+
+// Before reports whether it is earlier than that, and notes in Next when it will not be.
+func (w Pods) Before(at time.Time) bool {
+	early := w.Now.Before(at)
+	if early && w.Next != nil && (w.Next.IsZero() || at.Before(*w.Next)) {
+		*w.Next = at
+	}
+	return early
 }
 
 // isEarly reports whether pods of that age, or the rollout they belong to, need not
 // have got any further yet.
 func (w Pods) isEarly(created time.Time) bool {
-	return w.Now.Sub(created) < w.Usual || w.Now.Sub(w.Moved) < w.Usual
+	return w.Before(created.Add(w.Usual)) || w.Before(w.Moved.Add(w.Usual))
 }
 
 // Waiting tells why pods that are not available are not: pods that wait for the
@@ -165,7 +177,7 @@ const backoffReset = 10 * time.Minute
 // still one that keeps crashing.
 func (w Pods) codeOf(p *decision.Pod) string {
 	c := p.ContainerState
-	if !c.Running.IsZero() && w.Now.Sub(c.Running) >= backoffReset {
+	if c.Exit != nil && !c.Running.IsZero() && !w.Before(c.Running.Add(backoffReset)) {
 		c.Exit = nil
 	}
 	switch {

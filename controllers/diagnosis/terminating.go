@@ -25,7 +25,7 @@ func (w Pods) Terminating(described []decision.TerminatingPod, count, terminatin
 		f.Show = kubectl(w.Namespace, "get pod "+described[0].Name+" -o yaml")
 	}
 	are := words(prose.Plural(count, " is", " are"))
-	held := stuck(described, w.Now)
+	held := w.stuck(described)
 	whose := func(w decision.Words, its, of string) decision.Words {
 		if count == 1 {
 			return w.Say(its)
@@ -43,7 +43,7 @@ func (w Pods) Terminating(described []decision.TerminatingPod, count, terminatin
 		f.After = are.Say(" still running")
 	case held == nil:
 		f.After = are.Say(" still terminating")
-		if last.After(w.Now) {
+		if w.Before(last) {
 			f.After = f.After.Say(", up to ").Until(last).Say(" more")
 		}
 	case len(held.Finalizers) > 0:
@@ -61,10 +61,10 @@ func (w Pods) Terminating(described []decision.TerminatingPod, count, terminatin
 }
 
 // stuck is the first pod that more than its grace period holds.
-func stuck(pods []decision.TerminatingPod, now time.Time) *decision.TerminatingPod {
+func (w Pods) stuck(pods []decision.TerminatingPod) *decision.TerminatingPod {
 	for i := range pods {
 		p := &pods[i]
-		if over := !p.Until.After(now); p.NodeGone || over && len(p.Finalizers) > 0 || now.Sub(p.Until) > Slack {
+		if p.NodeGone || len(p.Finalizers) > 0 && !w.Before(p.Until) || !w.Before(p.Until.Add(Slack)) {
 			return p
 		}
 	}

@@ -13,11 +13,13 @@ const assumedUsual = 30 * time.Second
 // Diagnose tells what keeps the claimed pods from being available. Of pods that the
 // API server refuses only a sync that wanted to create some knows.
 func Diagnose(s *Snapshot) decision.Diagnosis {
-	return diagnose(s, nil)
+	return diagnose(s, nil, nil)
 }
 
-// diagnose adds what keeps the pods to what is known to refuse some.
-func diagnose(s *Snapshot, known []decision.Finding) decision.Diagnosis {
+// diagnose adds what keeps the pods to what is known to refuse some, and notes in next,
+// unless it is nil, when the clock alone makes another diagnosis.
+func diagnose(s *Snapshot, known []decision.Finding, next *time.Time) decision.Diagnosis {
+	w := diagnosis.Pods{Namespace: s.Namespace, Now: s.Now, Usual: assumedUsual, Next: next}
 	g := diagnosis.Gap{NotCreated: s.Want}
 	for _, p := range canonical(s.Pods) {
 		switch {
@@ -32,9 +34,9 @@ func diagnose(s *Snapshot, known []decision.Finding) decision.Diagnosis {
 			g.NotCreated--
 		}
 	}
-	found := append(known, podsToDiagnose(s).Waiting(g.Blocking)...)
+	found := append(known, w.Waiting(g.Blocking)...)
 	g.Known = found
-	found = append(found, podsToDiagnose(s).Disrupted(g)...)
+	found = append(found, w.Disrupted(g)...)
 	diagnosis.Rank(found)
 	return decision.Diagnosis{Findings: found}
 }
@@ -52,19 +54,14 @@ func found(s *Snapshot, rounds []decision.Round, waiting decision.Diagnosis) dec
 	switch {
 	case o == nil || o.State == decision.Unknown:
 	case a.Kind == decision.DeletePods:
-		return diagnose(s, []decision.Finding{undeleted(s, o)})
+		return diagnose(s, []decision.Finding{undeleted(s, o)}, nil)
 	case o.Failure != nil || failure(o) != nil: // A recording may not say why.
-		return diagnose(s, []decision.Finding{refusal(s, o)})
+		return diagnose(s, []decision.Finding{refusal(s, o)}, nil)
 	}
 	if f := refusedBefore(s, rounds); f != nil {
-		return diagnose(s, []decision.Finding{*f})
+		return diagnose(s, []decision.Finding{*f}, nil)
 	}
 	return waiting
-}
-
-// podsToDiagnose is what the pods are looked at with.
-func podsToDiagnose(s *Snapshot) diagnosis.Pods {
-	return diagnosis.Pods{Namespace: s.Namespace, Now: s.Now, Usual: assumedUsual}
 }
 
 // told is the pod as a diagnosis looks at it.

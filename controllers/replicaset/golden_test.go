@@ -10,12 +10,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
 	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/decision/decisiontest"
 	"github.com/loopscope/loopscope/telemetry/prose"
 )
 
@@ -45,6 +47,7 @@ type played struct {
 	numbers  []decision.Fact
 	sentence decision.Sentence
 	try      decision.Try
+	tell     func(time.Time) decision.Sentence // the same sync at another time
 }
 
 // outputs in the order in which a golden shows them.
@@ -57,6 +60,9 @@ func TestGoldens(t *testing.T) {
 			p := play(t, g)
 			checkNumbers(t, p)
 			checkDeclared(t, p)
+			if early := decisiontest.ChangesEarly(p.sentence, p.snapshot.Now, p.tell); early != "" {
+				t.Error(early)
+			}
 			for _, problem := range p.contradictions() {
 				t.Error(problem)
 			}
@@ -181,7 +187,7 @@ func run(s *replicaset.Snapshot, try decision.Try, published *decision.Outcome, 
 	core := replicaset.NewSync(s)
 	x := decision.Sync{Core: core}
 	x.Run(act)
-	p := played{snapshot: s, rounds: x.Rounds, try: try}
+	p := played{snapshot: s, rounds: x.Rounds, try: try, tell: func(now time.Time) decision.Sentence { return x.Tell(try, now).Sentence }}
 	if x.Report != nil {
 		x.Report.Outcome = published
 		p.report = new(*core.Report())

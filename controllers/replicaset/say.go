@@ -1,8 +1,9 @@
 package replicaset
 
 import (
-	"github.com/loopscope/loopscope/telemetry/decision"
+	"time"
 
+	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
 )
 
@@ -20,12 +21,21 @@ type teller struct {
 }
 
 // say builds the sentence of the sync, of a snapshot with what its rounds found out. report
-// is nil where nothing was settled.
-func say(s *Snapshot, waiting decision.Diagnosis, at leaf, rounds []decision.Round, report *decision.Report, try decision.Try) decision.Sentence {
+// is nil where nothing was settled; turns is when the clock alone makes another diagnosis.
+func say(s *Snapshot, waiting decision.Diagnosis, turns time.Time, at leaf, rounds []decision.Round, report *decision.Report, try decision.Try) decision.Sentence {
 	t := &teller{s: s, waiting: waiting, leaf: at, rounds: rounds, last: last(rounds), report: report, try: try, tally: count(s)}
 	t.out.Namespace, t.out.Object = s.Namespace, s.Name
 	t.say()
+	t.changesAt(turns)
+	t.changesAt(t.tally.settledAt) // One more is available then.
 	return t.out
+}
+
+// changesAt notes an instant at which the clock changes the sentence; the earliest counts.
+func (t *teller) changesAt(at time.Time) {
+	if at.After(t.s.Now) && (t.out.ChangesAt.IsZero() || at.Before(t.out.ChangesAt)) {
+		t.out.ChangesAt = at.UTC().Round(0)
+	}
 }
 
 // say says what ended the sync early, or else the most urgent of what it did and of

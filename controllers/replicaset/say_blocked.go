@@ -48,6 +48,6 @@ func (t *teller) keeps(list []decision.Finding) decision.Words {
 
 // WaitReason says what an active pod that is not ready waits for, without its name.
 func WaitReason(p *Pod, now time.Time) decision.Words {
-	list := podsToDiagnose(&Snapshot{Now: now}).Waiting([]decision.Pod{p.told()})
+	list := diagnosis.Pods{Now: now}.Waiting([]decision.Pod{p.told()})
 	return slices.Clone(list[0].After[1:]) // Without the blank that parts it from the name.
 }

@@ -46,11 +46,12 @@ func (x *Sync) Tell(rounds []decision.Round, report *decision.Report, try decisi
 		later.Now = now
 		s = &later
 	}
-	waiting := Diagnose(s) // Once for all three: it looks at every pod.
-	told := decision.Telling{Numbers: numbers(s, waiting)}
-	if known := s.knowing(rounds); known != s {
-		s, waiting = known, Diagnose(known)
+	s = s.knowing(rounds)
+	var turns time.Time
+	waiting := diagnose(s, nil, &turns) // Once for all three: it looks at every pod.
+	return decision.Telling{
+		Numbers:   numbers(s, waiting),
+		Diagnosis: found(s, rounds, waiting).Worth(),
+		Sentence:  say(s, waiting, turns, x.leaf, rounds, report, try),
 	}
-	told.Diagnosis, told.Sentence = found(s, rounds, waiting).Worth(), say(s, waiting, x.leaf, rounds, report, try)
-	return told
 }

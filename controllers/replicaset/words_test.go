@@ -8,6 +8,7 @@ import (
 
 	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/decision/decisiontest"
 )
 
 // TestWordsCountWithFacts: whatever is decided and however it ends, every number
@@ -25,6 +26,9 @@ func TestWordsCountWithFacts(t *testing.T) {
 		}
 		if !known(sentence.Code) {
 			t.Fatalf("code %q is not declared", sentence.Code)
+		}
+		if early := decisiontest.ChangesEarly(p.sentence, p.snapshot.Now, p.tell); early != "" {
+			t.Error(early)
 		}
 		for _, problem := range p.contradictions() {
 			t.Fatal(problem)

@@ -22,8 +22,11 @@ const tries = 5
 
 var console = &http.Client{Timeout: 15 * time.Second}
 
-// sentence is what the JSON twin says.
-type sentence struct{ text, state, code string }
+// sentence is what the JSON twin says, until the clock makes it say something else.
+type sentence struct {
+	text, state, code string
+	changesAt         time.Time
+}
 
 // twin reads the sentence from the JSON twin of the object's page.
 func (g *ground) twin(t *testing.T, x subject) (sentence, error) {
@@ -33,6 +36,7 @@ func (g *ground) twin(t *testing.T, x subject) (sentence, error) {
 			Head struct {
 				Sentence, Code string
 				Outcome        struct{ Word string }
+				Turns          time.Time
 			}
 		}
 	}
@@ -40,7 +44,7 @@ func (g *ground) twin(t *testing.T, x subject) (sentence, error) {
 		return sentence{}, err
 	}
 	head := twin.Page.Head
-	return sentence{head.Sentence, head.Outcome.Word, head.Code}, nil
+	return sentence{head.Sentence, head.Outcome.Word, head.Code, head.Turns}, nil
 }
 
 // fetch reads a page of the console, as JSON unless into is a string.
@@ -164,19 +168,15 @@ func (g *ground) explain(t *testing.T, x subject) (string, error) {
 	return first, err
 }
 
-// begins reports whether a sentence begins with that behind its subject and state, or
-// behind its subject and verb: a row whose state is "on hold" also tells what was chosen.
+// begins reports whether a sentence begins with what was said, or does behind its subject and state.
 func begins(text, said string) bool {
 	_, rest, _ := strings.Cut(text, ": ")
-	chosen := ""
-	if words := strings.SplitN(text, " ", 3); len(words) == 3 {
-		chosen = words[2]
-	}
 	said = strings.ToLower(said)
-	return strings.HasPrefix(strings.ToLower(rest), said) || strings.HasPrefix(strings.ToLower(chosen), said)
+	return strings.HasPrefix(strings.ToLower(text), said) || strings.HasPrefix(strings.ToLower(rest), said)
 }
 
-// top has a row for each Deployment, with the sentence's first half.
+// top has a row for each Deployment, with the sentence's first half. Where the row's state is
+// "on hold", it also tells what was chosen: "Paused: ...".
 func (g *ground) top(t *testing.T, x subject) (string, error) {
 	out, err := g.run(t, "top", "--server", g.Dashboard, "-n", x.namespace)
 	if err != nil {
@@ -184,9 +184,13 @@ func (g *ground) top(t *testing.T, x subject) (string, error) {
 	}
 	for line := range strings.Lines(out) {
 		cells := regexp.MustCompile(` {2,}`).Split(strings.TrimSpace(line), 7)
-		if len(cells) == 7 && cells[2] == x.namespace && cells[3] == x.name {
-			return cells[6], nil
+		if len(cells) != 7 || cells[2] != x.namespace || cells[3] != x.name {
+			continue
 		}
+		if cells[0] == "on hold" {
+			return x.namespace + "/" + x.name + " is " + cells[6], nil
+		}
+		return cells[6], nil
 	}
 	return "", fmt.Errorf("no row of %s/%s in:\n%s", x.namespace, x.name, out)
 }

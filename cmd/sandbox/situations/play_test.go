@@ -19,6 +19,9 @@ const (
 	// stableFor is how long a sentence stands before it is the situation's. A
 	// loop that has something to add does so within a fraction of it.
 	stableFor = 1500 * time.Millisecond
+	// askedWithin is how long it takes to ask all places, on a busy machine: a sentence
+	// that the clock changes before is not waited out by all of them.
+	askedWithin = 10 * time.Second
 	// tellLimit bounds the wait for that.
 	tellLimit = time.Minute
 )
@@ -143,6 +146,9 @@ func (g *ground) told(t *testing.T, s situation, when string, holding func() err
 		}
 		if time.Since(since) < stableFor {
 			return fmt.Errorf("it has said %q for %s", last, time.Since(since))
+		}
+		if left := time.Until(now.changesAt); !now.changesAt.IsZero() && left < askedWithin {
+			return fmt.Errorf("it says %q, for %s more", last, left)
 		}
 		return nil
 	})
