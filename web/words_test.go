@@ -4,23 +4,10 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
-	"github.com/loopscope/loopscope/telemetry/prose"
+	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/web/facts"
 	"github.com/loopscope/loopscope/web/words"
 )
-
-// TestSpansAgree keeps ages on a page equal to those in the sentences of the
-// loops; views may not import their package.
-func TestSpansAgree(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		d := time.Duration(rapid.Int64Range(-int64(time.Hour), int64(400*24*time.Hour)).Draw(t, "d"))
-		if a, b := prose.Span(d), prose.Span(d); a != b {
-			t.Fatalf("%d: page %q, sentence %q", d, a, b)
-		}
-	})
-}
 
 // TestWordingIsTheSentence proves that a page says what the sentence says.
 func TestWordingIsTheSentence(t *testing.T) {
@@ -67,4 +54,38 @@ func TestSentencesTurn(t *testing.T) {
 		t.Errorf("%d sentences turn and %d change, want more", turning, changed)
 	}
 	t.Logf("%d sentences turn, %d into other words", turning, changed)
+}
+
+// TestTonesTurn: since when a sentence has the tone that the clock alone gave it, however often
+// its words had changed before.
+func TestTonesTurn(t *testing.T) {
+	w := newWorld(t, storyNow.Add(-2*time.Hour))
+	w.goldens()
+	s := w.server(nil)
+	turned, later := 0, 0
+	for seq := uint64(1); seq <= w.journal.Last(); seq++ {
+		trace, _ := w.journal.Get(seq)
+		first := trace.Sentence.ChangesAt
+		now := first.Add(time.Hour)
+		tone := s.src.Said(trace, now).Tone
+		if first.IsZero() || tone == trace.Sentence.Tone {
+			continue
+		}
+		at := s.src.TonedAt(trace, tone, now)
+		snap, err := trace.Decided(s.src.Loops)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tell := func(at time.Time) decision.Tone { return facts.TellAgain(snap.Begin(), trace, at).Tone }
+		if was, is := tell(at.Add(-time.Millisecond)), tell(at); was == tone || is != tone {
+			t.Errorf("%s is %s since %s after %s: before that it was %s, then %s", trace.Key(), tone, at, first, was, is)
+		}
+		turned++
+		if at.After(first) {
+			later++
+		}
+	}
+	if turned < 5 || later == 0 {
+		t.Errorf("%d tones turn, %d of them not at the first change, want more", turned, later)
+	}
 }

@@ -210,6 +210,32 @@ func TestOutcomesInWords(t *testing.T) {
 	}
 }
 
+// TestRefusedSince: each try is refused anew, and the status knows since when the same was.
+func TestRefusedSince(t *testing.T) {
+	refused := decision.Outcome{State: decision.Refused, Failed: 1, Failure: &decision.Failure{Code: 403, Message: "pods are forbidden"}}
+	hourAgo := now.Add(-time.Hour)
+	for _, c := range []struct {
+		name   string
+		s      *replicaset.Snapshot
+		reason string
+		since  time.Time
+	}{
+		{"a creation, first", sized(1), "", now},
+		{"a creation, again", sized(1), "FailedCreate", hourAgo},
+		{"a creation after a deletion", sized(1), "FailedDelete", now},
+		{"a deletion, again", sized(0, running("a")), "FailedDelete", hourAgo},
+		{"a deletion after a creation", sized(0, running("a")), "FailedCreate", now},
+	} {
+		if c.reason != "" {
+			c.s.Status.Conditions = []decision.Condition{{Type: "ReplicaFailure", Status: "True", Reason: c.reason, Transition: hourAgo}}
+		}
+		found := replicaset.Found(c.s, answered(c.s, decision.Try{}, refused).rounds).Findings
+		if len(found) != 1 || !found[0].Since.Equal(c.since) {
+			t.Errorf("%s: %+v, want since %s", c.name, found, c.since)
+		}
+	}
+}
+
 // TestStatusInWords: what is said of a status that was not written.
 func TestStatusInWords(t *testing.T) {
 	for _, c := range []struct {

@@ -104,17 +104,21 @@ func (t *teller) createRefused(f decision.Finding, missing decision.Words) {
 
 // refusal is who refused pods.
 func refusal(s *Snapshot, o *decision.Outcome) decision.Finding {
-	return diagnosis.OfRefusal(refused(s, o))
+	return diagnosis.OfRefusal(refused(s, o, reasonCreate))
 }
 
 // undeleted is who refused to delete pods.
 func undeleted(s *Snapshot, o *decision.Outcome) decision.Finding {
-	return diagnosis.OfDeletion(refused(s, o))
+	return diagnosis.OfDeletion(refused(s, o, reasonDelete))
 }
 
-// refused is what is known of pods that were refused.
-func refused(s *Snapshot, o *decision.Outcome) diagnosis.Refusal {
+// refused is what is known of pods that were refused. A status that says so for the same reason
+// tells since when: each try is refused anew.
+func refused(s *Snapshot, o *decision.Outcome, reason string) diagnosis.Refusal {
 	r := diagnosis.Refusal{Namespace: s.Namespace, Count: left(s, count(s), o), Since: s.Now}
+	if c := failing(s.Status.Conditions); c != nil && c.Reason == reason && !c.Transition.IsZero() {
+		r.Since = c.Transition
+	}
 	if o.Failure != nil {
 		r.Message = o.Failure.Message
 	}

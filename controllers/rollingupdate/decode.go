@@ -113,7 +113,7 @@ func (c *Controller) check() error {
 	if p := c.Parked; p != nil && !p.valid() {
 		return fmt.Errorf("%s: parked cannot be", c.Name)
 	}
-	err := checkYear(c.Name+" stepped", c.Stepped)
+	err := errors.Join(checkYear(c.Name+" stepped", c.Stepped), checkYear(c.Name+" refusedSince", c.RefusedSince))
 	if c.Progress != nil {
 		err = errors.Join(err, checkYear(c.Name+" condition", c.Progress.Transition))
 	}

@@ -10,12 +10,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
 	"github.com/loopscope/loopscope/controllers/rollingupdate"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/decision/decisiontest"
 	"github.com/loopscope/loopscope/telemetry/prose"
 )
 
@@ -25,12 +27,14 @@ var update = flag.Bool("update", false, "write what the code says into testdata/
 type played struct {
 	sync decision.Sync
 	told decision.Telling
+	tell func(time.Time) decision.Sentence // the same sync at another time
 }
 
 func play(s *rollingupdate.Snapshot, try decision.Try, outcomes []decision.Outcome) played {
 	p := played{sync: decision.Sync{Core: s.Begin()}}
 	p.sync.Run(func(decision.Verdict) ([]decision.Outcome, decision.Learnt) { return outcomes, decision.Learnt{} })
 	p.told = p.sync.Tell(try, s.Now)
+	p.tell = func(at time.Time) decision.Sentence { return p.sync.Tell(try, at).Sentence }
 	return p
 }
 
@@ -44,7 +48,7 @@ func TestGoldens(t *testing.T) {
 			if n := len(p.sync.Rounds[0].Verdict.Actions); len(sc.outcomes) != 0 && len(sc.outcomes) != n {
 				t.Fatalf("%d outcomes for %d actions", len(sc.outcomes), n)
 			}
-			for _, problem := range problems(p, sc.try) {
+			for _, problem := range problems(sc.snapshot, p, sc.try) {
 				t.Error(problem)
 			}
 			file := filepath.Join("testdata/golden", sc.name+".txtar")
@@ -151,8 +155,11 @@ func (p played) steps() []decision.Step {
 }
 
 // problems are what no sync may have.
-func problems(p played, try decision.Try) (list []string) {
+func problems(s *rollingupdate.Snapshot, p played, try decision.Try) (list []string) {
 	told := p.told
+	if early := decisiontest.ChangesEarly(told.Sentence, s.Now, p.tell); early != "" {
+		list = append(list, early)
+	}
 	words := slices.Concat(told.Sentence.Lead, told.Sentence.Then)
 	facts := decision.Facts(p.sync.Rounds, p.sync.Report, append(slices.Clone(told.Numbers), try.Facts()...)...)
 	for _, stray := range words.Strays(facts) {

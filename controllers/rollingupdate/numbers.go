@@ -13,7 +13,7 @@ import (
 const assumedUsual = 30 * time.Second
 
 // numbers are the key numbers of the update as facts of this sync.
-func (t *decider) numbers() []decision.Fact {
+func (t *decider) numbers(waiting decision.Diagnosis) []decision.Fact {
 	old, n := t.s.Old, t.s.New
 	var oldPods, newPods, oldAvailable, newAvailable int64
 	facts := make([]decision.Fact, 0, 8)
@@ -45,7 +45,7 @@ func (t *decider) numbers() []decision.Fact {
 		b := t.s.Request.bounds(wanted)
 		facts = append(facts, decision.Count("floor", b.Floor()), decision.Count("ceiling", b.Ceiling()))
 	}
-	return append(facts, t.diagnosis().Facts()...)
+	return append(facts, waiting.Facts()...)
 }
 
 // wanted is how many pods there are to be at the end.
@@ -68,22 +68,23 @@ func (t *decider) wanted() int64 {
 	return 0
 }
 
-// diagnosis is what keeps the pods from being available that the update waits for.
-func (t *decider) diagnosis() decision.Diagnosis {
+// diagnosis is what keeps the pods from being available that the update waits for. next
+// becomes the next instant at which the clock alone makes another of it.
+func (t *decider) diagnosis(next *time.Time) decision.Diagnosis {
 	c := t.to
 	if c == nil || t.s.parked() != nil { // What is taken over comes as it is.
 		return decision.Diagnosis{}
 	}
+	look := diagnosis.Pods{Namespace: t.s.Namespace, Now: t.s.Now, Usual: assumedUsual, Next: next}
 	var blocking []decision.Pod
 	for i := range c.Pods {
-		if at := c.availableAt(&c.Pods[i]); at.IsZero() || t.s.Now.Before(at) {
+		if at := c.availableAt(&c.Pods[i]); at.IsZero() || look.Before(at) {
 			blocking = append(blocking, c.Pods[i].Pod)
 		}
 	}
-	look := diagnosis.Pods{Namespace: t.s.Namespace, Now: t.s.Now, Usual: assumedUsual}
 	found := look.Waiting(blocking)
 	if missing := c.Size - int64(len(c.Pods)); missing > 0 && c.Refusal != "" {
-		found = append(found, diagnosis.OfRefusal(diagnosis.Refusal{Namespace: t.s.Namespace, Message: c.Refusal, Count: missing, Since: t.s.Now}))
+		found = append(found, diagnosis.OfRefusal(diagnosis.Refusal{Namespace: t.s.Namespace, Message: c.Refusal, Count: missing, Since: c.RefusedSince}))
 	}
 	diagnosis.Rank(found)
 	for i := range found {

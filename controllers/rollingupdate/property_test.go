@@ -2,6 +2,7 @@ package rollingupdate_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -47,6 +48,12 @@ func genController(t *rapid.T, whose string, of *rollingupdate.Controller) *roll
 		c.Pods = pods(c.Name, n, rapid.IntRange(0, n).Draw(t, whose+" ready"), c.SelectorKey)
 		c.Observed = rapid.Int64Range(0, 2).Draw(t, whose+" observed")
 	}
+	if rapid.IntRange(0, 2).Draw(t, whose+" other times") == 0 {
+		c.MinReady, c.Pods = rapid.Int64Range(0, 60).Draw(t, whose+" minReadySeconds"), slices.Clone(c.Pods)
+		for i := range c.Pods {
+			genTimes(t, &c.Pods[i])
+		}
+	}
 	if rapid.IntRange(0, 4).Draw(t, whose+" other notes") == 0 {
 		c.Source = rapid.SampledFrom([]string{"", "web:u-old", "web:u-1", "x:y"}).Draw(t, whose+" source")
 		c.Desired = rapid.SampledFrom([]*int64{nil, new(int64(0)), new(int64(3)), new(int64(9))}).Draw(t, whose+" desired")
@@ -57,13 +64,29 @@ func genController(t *rapid.T, whose string, of *rollingupdate.Controller) *roll
 	return &c
 }
 
+// genTimes makes a pod one that became what it is a short while ago.
+func genTimes(t *rapid.T, p *rollingupdate.Pod) {
+	ago := func(what string) time.Time {
+		return now.Add(-time.Duration(rapid.IntRange(0, 700).Draw(t, p.Name+" "+what)) * time.Second)
+	}
+	p.Created = ago("created")
+	switch {
+	case p.Ready:
+		p.ReadySince = ago("ready")
+	case rapid.Bool().Draw(t, p.Name+" crashed"):
+		p.Container, p.Restarts, p.Running, p.Exit = "web", 1, ago("running"), &decision.Exit{Code: 1, At: ago("exit")}
+	default:
+		p.Phase, p.Reason, p.Since = "Pending", "ContainerCreating", ago("since")
+	}
+}
+
 // TestAnySnapshot: whatever is observed, the walk is along the drawing, every answer, code and
 // number is declared, and the sentence is whole.
 func TestAnySnapshot(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := genSnapshot(t)
 		p := play(s, tryNone, nil)
-		for _, problem := range problems(p, tryNone) {
+		for _, problem := range problems(s, p, tryNone) {
 			t.Error(problem)
 		}
 		for _, h := range decision.Hops(p.sync.Rounds, p.sync.Report) {
@@ -151,6 +174,7 @@ func TestDecodeRefuses(t *testing.T) {
 		`{"v":1,"now":"2026-03-01T12:00:00Z","name":"web","old":{"name":"web","uid":"u","rv":"1","size":1,"replicas":0,"minReadySeconds":-1}}`:                                                   "minReadySeconds -1",
 		`{"v":1,"now":"2026-03-01T12:00:00Z","name":"web","old":{"name":"web","uid":"u","rv":"1","size":1,"replicas":0,"desired":-1}}`:                                                           "desired -1",
 		`{"v":1,"now":"2026-03-01T12:00:00Z","name":"web","old":{"name":"web","uid":"u","rv":"1","size":1,"replicas":0,"stepped":"9001-01-01T00:00:00Z"}}`:                                       "year 9001",
+		`{"v":1,"now":"2026-03-01T12:00:00Z","name":"web","old":{"name":"web","uid":"u","rv":"1","size":1,"replicas":0,"refusedSince":"9001-01-01T00:00:00Z"}}`:                                  "year 9001",
 		`{"v":1,"now":"2026-03-01T12:00:00Z","name":"web","old":{"name":"web","uid":"u","rv":"1","size":1,"replicas":0,"parked":{"size":1,"from":"x"}}}`:                                         "parked",
 		`{"v":1,"now":"2026-03-01T12:00:00Z","name":"web","request":{"version":1,"to":"x"}}`:                                                                                                     "lacks its defaults",
 		`{"v":1,"now":"2026-03-01T12:00:00Z","name":"web","request":{"version":1,"to":"X","deploymentKey":"a","surge":1,"unavailable":0,"updatePeriod":"1s","timeout":"1s","cleanup":"delete"}}`: `to "X"`,

@@ -1,6 +1,8 @@
 package rollingupdate
 
 import (
+	"time"
+
 	"github.com/loopscope/loopscope/controllers/diagnosis"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
@@ -18,14 +20,16 @@ type teller struct {
 	*decider
 	round decision.Round // the last one
 	try   decision.Try
-	out   decision.Sentence
+	// waiting is what keeps pods from being available.
+	waiting decision.Diagnosis
+	out     decision.Sentence
 	// saysHowToGoBack is set where it does already.
 	saysHowToGoBack bool
 }
 
-// say builds the sentence.
-func (t *decider) say(rounds []decision.Round, _ *decision.Report, try decision.Try) decision.Sentence {
-	x := &teller{decider: t, round: rounds[len(rounds)-1], try: try}
+// say builds the sentence. next is when the clock alone makes another diagnosis.
+func (t *decider) say(waiting decision.Diagnosis, next time.Time, rounds []decision.Round, try decision.Try) decision.Sentence {
+	x := &teller{decider: t, round: rounds[len(rounds)-1], try: try, waiting: waiting}
 	x.out.Namespace, x.out.Object = t.s.Namespace, t.s.Name
 	x.saysHowToGoBack = t.s.parked() != nil // There is no way back.
 	if !x.failed() {
@@ -35,8 +39,16 @@ func (t *decider) say(rounds []decision.Round, _ *decision.Report, try decision.
 			x.out.State = "moving back"
 		}
 	}
+	x.changesAt(next)
 	x.out.Lead, x.out.Then = diagnosis.Fit(x.out.Lead, longLead), diagnosis.Fit(x.out.Then, longLead)
 	return x.out
+}
+
+// changesAt notes an instant at which the clock changes the sentence; the earliest counts.
+func (t *teller) changesAt(at time.Time) {
+	if at.After(t.s.Now) && (t.out.ChangesAt.IsZero() || at.Before(t.out.ChangesAt)) {
+		t.out.ChangesAt = at.UTC().Round(0)
+	}
 }
 
 // state says where the walk came out.
@@ -179,7 +191,7 @@ func (t *teller) sizes() decision.Words {
 
 func (t *teller) unreported() {
 	from, to := t.from, t.to
-	list := diagnosis.Relevant(t.diagnosis().Findings)
+	list := diagnosis.Relevant(t.waiting.Findings)
 	switch {
 	case from.Replicas > from.Size:
 		n := from.Replicas - from.Size
@@ -220,7 +232,7 @@ func (t *teller) progress() decision.Words {
 }
 
 func (t *teller) floorReached() {
-	list := diagnosis.Relevant(t.diagnosis().Findings)
+	list := diagnosis.Relevant(t.waiting.Findings)
 	stay := words("")
 	if t.from.Size > 0 {
 		stay = words(", so ").Count("total", t.from.Size+t.to.Size).Say(" pods stay")
@@ -233,9 +245,6 @@ func (t *teller) floorReached() {
 			old = t.from.Name
 		}
 		t.blocked(list, old)
-	}
-	if _, next := t.to.available(t.s.Now); !next.IsZero() {
-		t.out.ChangesAt = next
 	}
 	t.tooLong()
 }

@@ -117,7 +117,7 @@ var scenes = []scene{
 		s.New.MinReady, s.New.Pods[0].ReadySince = 30, now.Add(-10*time.Second)
 	})},
 	{name: "quota", comment: "A quota refuses the new pod; the old ones may not go.", snapshot: moving(3, 1, 0, stepped(20*time.Second), func(s *rollingupdate.Snapshot) {
-		s.New.Pods, s.New.Replicas = nil, 0
+		s.New.Pods, s.New.Replicas, s.New.RefusedSince = nil, 0, now.Add(-19*time.Second)
 		s.New.Refusal = `pods "web-6d5-x" is forbidden: exceeded quota: small, requested: pods=1, used: pods=3, limited: pods=3`
 	})},
 	{name: "quota-at-the-end", comment: "The last new pod is refused when the old one has none.", snapshot: moving(0, 3, 2, asks(bounds(0, 3)), stepped(20*time.Second), func(s *rollingupdate.Snapshot) {

@@ -114,6 +114,8 @@ type Controller struct {
 	LetsGo bool `json:"letsGo,omitempty"`
 	// Replaced is whom it has replaced, by the result that stands on it; "" for nobody.
 	Replaced string `json:"replaced,omitempty"`
+	// RefusedSince is since when its pods are refused; zero where nobody says.
+	RefusedSince time.Time `json:"refusedSince,omitzero"`
 }
 
 // Container is a container of a template.

@@ -35,12 +35,14 @@ func (x *Sync) Settle(rounds []decision.Round) *decision.Report {
 }
 
 // Tell puts the sync into words and numbers as of now.
-func (x *Sync) Tell(rounds []decision.Round, report *decision.Report, try decision.Try, now time.Time) decision.Telling {
+func (x *Sync) Tell(rounds []decision.Round, _ *decision.Report, try decision.Try, now time.Time) decision.Telling {
 	later := *x.last
 	s := *x.s
 	s.Now = now
 	later.s = &s
-	return decision.Telling{Numbers: later.numbers(), Diagnosis: later.diagnosis().Worth(), Sentence: later.say(rounds, report, try)}
+	var next time.Time
+	waiting := later.diagnosis(&next)
+	return decision.Telling{Numbers: later.numbers(waiting), Diagnosis: waiting.Worth(), Sentence: later.say(waiting, next, rounds, try)}
 }
 
 // Message is what a condition of that reason says in words: to is what is updated to, and why

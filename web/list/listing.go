@@ -117,7 +117,7 @@ func (s *Pages) rows(loop string) list {
 	}
 	changed, ok := s.Journal.Synced(loop, l.seq)
 	if !ok || l.of == nil {
-		l.fill(s.Journal.Board().Rows(loop), func(r telemetry.Row) *entry { return s.entryOf(r, s.SaidNow(r.Trace, now), keys) })
+		l.fill(s.Journal.Board().Rows(loop), func(r telemetry.Row) *entry { return s.entryOf(r, now, keys) })
 	} else {
 		l.mark(changed, now, s.Outage())
 		if look {
@@ -180,7 +180,7 @@ func (s *Pages) amend(l *listing, changed map[telemetry.Object]bool, keys source
 		if !ok {
 			continue
 		}
-		e := s.entryOf(r, s.SaidNow(r.Trace, now), keys)
+		e := s.entryOf(r, now, keys)
 		if old != nil {
 			e.picture = old.picture
 		}
@@ -209,14 +209,14 @@ func (s *Pages) entryByID(loop, id string) (*entry, bool) {
 	return e, ok
 }
 
-func (s *Pages) entryOf(r telemetry.Row, said decision.Sentence, keys source.KeyStates) *entry {
-	t := r.Trace
+func (s *Pages) entryOf(r telemetry.Row, now time.Time, keys source.KeyStates) *entry {
+	t, said := r.Trace, s.SaidNow(r.Trace, now)
 	_, place := words.OutcomeOf(said.Tone)
 	e := &entry{Row: r, said: said, id: address.Row(t.Object), key: t.Key(), place: place, s: s, picture: new(atomic.Pointer[drawnSpark])}
 	e.queue = words.Queue(keys.Of(e.key))
 	if said.Tone != t.Sentence.Tone { // The clock alone brought it here.
 		if e.SinceTone = said.Since; said.Since.IsZero() {
-			e.SinceTone = t.Sentence.ChangesAt
+			e.SinceTone = s.TonedAt(t, said.Tone, now)
 		}
 	}
 	return e

@@ -23,6 +23,26 @@ func (s *Source) Said(t *telemetry.Trace, now time.Time) decision.Sentence {
 	return again
 }
 
+// maxTurns bounds how often the clock alone may change a sentence.
+const maxTurns = 16
+
+// TonedAt is when the clock alone gave what is said of a sync the tone that it has now.
+func (s *Source) TonedAt(t *telemetry.Trace, tone decision.Tone, now time.Time) time.Time {
+	at := t.Sentence.ChangesAt
+	snap, err := t.Decided(s.Loops)
+	if err != nil {
+		return at
+	}
+	for range maxTurns {
+		said := facts.TellAgain(snap.Begin(), t, at)
+		if said.Tone == tone || !said.ChangesAt.After(at) || said.ChangesAt.After(now) {
+			break
+		}
+		at = said.ChangesAt
+	}
+	return at
+}
+
 // Estimate says when the rollout of a sync may complete; nil where none was under way.
 // It is folded when the first reader asks.
 func (s *Source) Estimate(t *telemetry.Trace) *decision.Estimate {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
 	clocktesting "k8s.io/utils/clock/testing"
 
@@ -169,6 +170,13 @@ func TestObserve(t *testing.T) {
 	late := noted("late", notes{"request": `{"version":1,"to":"x"}`, "stepped": lab.At.Add(time.Hour).Format(time.RFC3339Nano), "original-replicas": "-3"})
 	caches.Add(t, late)
 	if x, err = caches.observe(t.Context(), "shop/late"); err != nil || !x.s.Old.Stepped.IsZero() || x.s.Old.Original != nil {
+		t.Errorf("%+v, %v", x.s.Old, err)
+	}
+	// Pods that are refused: why, and since when.
+	refused := noted("refused", notes{"request": `{"version":1,"to":"x"}`})
+	refused.Status.Conditions = []corev1.ReplicationControllerCondition{{Type: corev1.ReplicationControllerReplicaFailure, Status: corev1.ConditionTrue, Message: "exceeded quota", LastTransitionTime: metav1.NewTime(lab.At.Add(-time.Hour))}}
+	caches.Add(t, refused)
+	if x, err = caches.observe(t.Context(), "shop/refused"); err != nil || x.s.Old.Refusal != "exceeded quota" || !x.s.Old.RefusedSince.Equal(lab.At.Add(-time.Hour)) {
 		t.Errorf("%+v, %v", x.s.Old, err)
 	}
 	// A note that does not go with the selector is refused, not followed.
