@@ -1,9 +1,11 @@
 package web
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -192,5 +194,22 @@ func TestDebug(t *testing.T) {
 	}
 	if _, body := get(t, base, "/debug/controllers", "Accept", "application/json"); !json.Valid([]byte(body)) {
 		t.Errorf("the index as JSON is not: %s", body)
+	}
+}
+
+// TestAnswerToNobody: where the reader of a page has left, or seems to, there is no page, and what
+// is sent does not look like an empty one.
+func TestAnswerToNobody(t *testing.T) {
+	h := newWorld(t, storyNow).server(nil).Handler()
+	ctx, leave := context.WithCancel(t.Context())
+	leave()
+	for _, path := range []string{"/deployments/none/none", "/deployments/none/none.json"} {
+		r := httptest.NewRequestWithContext(ctx, http.MethodGet, path, nil)
+		r.Host = "127.0.0.1"
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != http.StatusServiceUnavailable {
+			t.Errorf("%s is answered %d %q", path, w.Code, w.Body)
+		}
 	}
 }

@@ -19,8 +19,9 @@ import (
 
 // Fail answers a request whose builder returned an error.
 func (s *Maker) Fail(w http.ResponseWriter, r *http.Request, twin bool, err error) {
-	if r.Context().Err() != nil {
-		return // Nobody is there to read it.
+	if r.Context().Err() != nil { // Nobody is there to read it, or should be.
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
 	}
 	var e *answer.Problem
 	if !errors.As(err, &e) {

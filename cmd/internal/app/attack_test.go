@@ -59,11 +59,15 @@ func attacks() []attack {
 	}
 }
 
-// run attacks once, until the server has hung up.
-func (x *attack) run(ctx context.Context, p port) error {
+// headersWithin is how long a request may take to arrive; who takes longer is told nothing.
+const headersWithin = 5 * time.Second
+
+// run attacks once, until the server has hung up. In a crowd a request may arrive too late.
+func (x *attack) run(ctx context.Context, p port, crowd bool) error {
 	if x.raw {
 		p.tls = nil
 	}
+	began := time.Now()
 	conn, err := p.dial(ctx)
 	if err != nil {
 		return err
@@ -91,7 +95,8 @@ func (x *attack) run(ctx context.Context, p port) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return fmt.Errorf("it is still served: %.200q", said)
 	}
-	if x.says != nil && !strings.Contains(string(said), x.says(p)) {
+	late := crowd && len(said) == 0 && time.Since(began) > headersWithin
+	if x.says != nil && !strings.Contains(string(said), x.says(p)) && !late {
 		return fmt.Errorf("it is told %.300q, %v", said, err)
 	}
 	return nil
@@ -237,6 +242,7 @@ func TestAttacks(t *testing.T) {
 	const each = 20
 	a := attacked(t)
 	goroutines, memory := warm(t, a)
+	toldWhy(t, a)
 	others := startReaders(t.Context(), ports(a))
 	var attacking sync.WaitGroup
 	for _, p := range ports(a) {
@@ -246,7 +252,7 @@ func TestAttacks(t *testing.T) {
 					ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 					defer cancel()
 					began := time.Now()
-					err := x.run(ctx, p)
+					err := x.run(ctx, p, true)
 					if err != nil {
 						t.Errorf("%s, %s: %v", p.name, x.name, err)
 					}
@@ -263,6 +269,22 @@ func TestAttacks(t *testing.T) {
 	}
 	t.Logf("%d answers for others meanwhile", others.answers.Load())
 	atRest(t, a, goroutines, memory)
+}
+
+// toldWhy has each attack that is to be told something come alone.
+func toldWhy(t *testing.T, a *App) {
+	for _, p := range ports(a) {
+		for _, x := range attacks() {
+			if x.says == nil || x.name == "a websocket that says nothing" { // That one is told at once, and then served for long.
+				continue
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			if err := x.run(ctx, p, false); err != nil {
+				t.Errorf("%s, %s, alone: %v", p.name, x.name, err)
+			}
+			cancel()
+		}
+	}
 }
 
 // TestReconnectStorm: as many websockets as one user and as many users can open and drop, while others

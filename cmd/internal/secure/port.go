@@ -88,7 +88,7 @@ func (p *Port) delegate(o *Options) error {
 func (p *Port) Serve(h http.Handler) error {
 	h = app.BuildHandlerChain(unbounded(p.watched(routed(h))), &p.authorization, &p.authentication)
 	p.serving.Listener = limited{p.serving.Listener, slots.NewShares(mostConnections, connectionsOfOne), &p.refused}
-	stopped, _, err := p.serving.Serve(bounded(brief(asked(h))), shutdownWithin, p.stop)
+	stopped, _, err := p.serving.Serve(bounded(brief(asked(h)), readWithin, writeWithin), shutdownWithin, p.stop)
 	if err != nil {
 		return fmt.Errorf("secure port: %w", err)
 	}

@@ -15,16 +15,22 @@ import (
 )
 
 const (
-	// readWithin is how long a request may take to arrive, writeWithin how long to be answered.
+	// readWithin is how long a request's body may take to arrive, writeWithin its answer to be written.
 	readWithin, writeWithin = 10 * time.Second, 30 * time.Second
 	// admitWithin is how long the API server may take to say again who somebody is and may what.
 	admitWithin = 10 * time.Second
 )
 
-// bounded limits how long whoever is at the other end may take.
-func bounded(next http.Handler) http.Handler {
+// bounded limits how long whoever is at the other end may take. Where nothing is to arrive any more
+// there is no limit to reading: net/http would take its end for that of the reader, and end the
+// context of a request that is still being answered.
+func bounded(next http.Handler, read, write time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		until(w, time.Now().Add(readWithin), time.Now().Add(writeWithin))
+		var arrived time.Time
+		if r.Body != http.NoBody {
+			arrived = time.Now().Add(read)
+		}
+		until(w, arrived, time.Now().Add(write))
 		next.ServeHTTP(w, r)
 	})
 }
