@@ -19,7 +19,7 @@ import (
 
 // Fail answers a request whose builder returned an error.
 func (s *Maker) Fail(w http.ResponseWriter, r *http.Request, twin bool, err error) {
-	if r.Context().Err() != nil { // Nobody is there to read it, or should be.
+	if r.Context().Err() != nil { // The reader has left. Whoever is there all the same must not take it for an empty page.
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return
 	}
