@@ -17,7 +17,7 @@ func (p *teller) sentence() decision.Sentence {
 	if !said {
 		p.waitsOrIdle()
 	}
-	p.changesAt(p.turns)
+	p.out.NoteChange(p.turns, p.now)
 	return p.out
 }
 
@@ -104,15 +104,8 @@ func (p *teller) moves(code string, lead, then decision.Words) bool {
 	if len(p.written(func(*decision.Action) bool { return true })) > 0 {
 		at = p.now
 	}
-	p.changesAt(at.Add(recent))
+	p.out.NoteChange(at.Add(recent), p.now)
 	return p.say(code, decision.ToneMoving, "is", "moving", lead, then)
-}
-
-// changesAt notes an instant at which the clock changes the sentence; the earliest counts.
-func (p *teller) changesAt(at time.Time) {
-	if at.After(p.now) && (p.out.ChangesAt.IsZero() || at.Before(p.out.ChangesAt)) {
-		p.out.ChangesAt = at.UTC().Round(0)
-	}
 }
 
 // outcome finds the first write of the sync that ended in one of some states: of
@@ -176,7 +169,7 @@ func (p *teller) clock(w decision.Words) decision.Words {
 	if at.IsZero() {
 		return w
 	}
-	p.changesAt(at)
+	p.out.NoteChange(at, p.now)
 	if len(w) == 0 {
 		return w.Say("Deadline in ").Until(at)
 	}

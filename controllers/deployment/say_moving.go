@@ -208,7 +208,7 @@ func (p *teller) moving() bool {
 	if f := p.blocker(); !p.rollingNow() && !p.changePending() && f != nil && f.Code != diagnosis.Starting {
 		return false // What a finished rollout loses does not move.
 	}
-	p.changesAt(at.Add(usual))
+	p.out.NoteChange(at.Add(usual), p.now)
 	if p.newSet == nil {
 		return p.moves("rolling", p.share(), p.clock(nil))
 	}

@@ -17,7 +17,7 @@ func (p *teller) withRecentChange(lead decision.Words) decision.Words {
 	if !p.now.Before(until) {
 		return lead
 	}
-	p.changesAt(until)
+	p.out.NoteChange(until, p.now)
 	return p.fit(append(lead.Say("; "), recentChangeWords(n)...))
 }
 

@@ -149,7 +149,7 @@ func (p *teller) settled() bool {
 	switch {
 	case since.IsZero():
 	case p.now.Sub(since) < recent:
-		p.changesAt(since.Add(recent))
+		p.out.NoteChange(since.Add(recent), p.now)
 	default:
 		lead = lead.Say(", unchanged for ").Since(since)
 	}

@@ -26,16 +26,9 @@ func say(s *Snapshot, waiting decision.Diagnosis, turns time.Time, at leaf, roun
 	t := &teller{s: s, waiting: waiting, leaf: at, rounds: rounds, last: last(rounds), report: report, try: try, tally: count(s)}
 	t.out.Namespace, t.out.Object = s.Namespace, s.Name
 	t.say()
-	t.changesAt(turns)
-	t.changesAt(t.tally.settledAt) // One more is available then.
+	t.out.NoteChange(turns, t.s.Now)
+	t.out.NoteChange(t.tally.settledAt, t.s.Now) // One more is available then.
 	return t.out
-}
-
-// changesAt notes an instant at which the clock changes the sentence; the earliest counts.
-func (t *teller) changesAt(at time.Time) {
-	if at.After(t.s.Now) && (t.out.ChangesAt.IsZero() || at.Before(t.out.ChangesAt)) {
-		t.out.ChangesAt = at.UTC().Round(0)
-	}
 }
 
 // say says what ended the sync early, or else the most urgent of what it did and of

@@ -15,7 +15,7 @@ func (t *teller) withRecentChange(lead decision.Words) decision.Words {
 	if !t.s.Now.Before(until) {
 		return lead
 	}
-	t.out.ChangesAt = until.UTC().Round(0)
+	t.out.NoteChange(until, t.s.Now)
 	verb, how := "adopted", " matched its selector"
 	if n.Kind == decision.Released {
 		verb, how = "released", " no longer matched its selector"

@@ -39,16 +39,9 @@ func (t *decider) say(waiting decision.Diagnosis, next time.Time, rounds []decis
 			x.out.State = "moving back"
 		}
 	}
-	x.changesAt(next)
+	x.out.NoteChange(next, t.s.Now)
 	x.out.Lead, x.out.Then = diagnosis.Fit(x.out.Lead, longLead), diagnosis.Fit(x.out.Then, longLead)
 	return x.out
-}
-
-// changesAt notes an instant at which the clock changes the sentence; the earliest counts.
-func (t *teller) changesAt(at time.Time) {
-	if at.After(t.s.Now) && (t.out.ChangesAt.IsZero() || at.Before(t.out.ChangesAt)) {
-		t.out.ChangesAt = at.UTC().Round(0)
-	}
 }
 
 // state says where the walk came out.

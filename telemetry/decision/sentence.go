@@ -99,11 +99,19 @@ type Sentence struct {
 	Then  Words  `json:"then,omitempty"`
 	// Since is when the object came into this tone, where that is known.
 	Since time.Time `json:"since,omitzero"`
-	// Turns is the instant at which the clock alone makes another sentence of
+	// ChangesAt is the instant at which the clock alone makes another sentence of
 	// it; zero where only an event can.
 	ChangesAt time.Time `json:"turns,omitzero"`
 	// Code is the stable reason code of the situation, e.g. "image-pull".
 	Code string `json:"code"`
+}
+
+// NoteChange notes an instant at which the clock alone makes another sentence of this one. The
+// earliest after now counts.
+func (s *Sentence) NoteChange(at, now time.Time) {
+	if at.After(now) && (s.ChangesAt.IsZero() || at.Before(s.ChangesAt)) {
+		s.ChangesAt = at.UTC().Round(0)
+	}
 }
 
 // Telling is what a sync has to say of itself.

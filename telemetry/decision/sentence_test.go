@@ -64,3 +64,21 @@ func TestSentenceJSON(t *testing.T) {
 		t.Errorf("came back as %+v, %v", back, err)
 	}
 }
+
+// TestNoteChange: the earliest instant that is still to come, as JSON can keep it.
+func TestNoteChange(t *testing.T) {
+	now := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	var s decision.Sentence
+	for _, step := range []struct{ note, want time.Time }{
+		{time.Time{}, time.Time{}},
+		{now, time.Time{}},
+		{now.Add(2 * time.Minute), now.Add(2 * time.Minute)},
+		{now.Add(3 * time.Minute), now.Add(2 * time.Minute)},
+		{now.Add(time.Minute).In(time.FixedZone("", 3600)), now.Add(time.Minute)},
+		{now.Add(-time.Second), now.Add(time.Minute)},
+	} {
+		if s.NoteChange(step.note, now); s.ChangesAt != step.want {
+			t.Errorf("after %s: %s, want %s", step.note, s.ChangesAt, step.want)
+		}
+	}
+}
