@@ -7,6 +7,7 @@ import (
 
 // contradictions are places of one sync that name different causes.
 func (p played) contradictions() []string {
-	a := agreement.Account{Diagnosis: deployment.Diagnose(p.snapshot), Rounds: p.rounds, Sentence: p.sentence, Estimate: p.estimate, Now: p.snapshot.Now}
+	learnt := p.rounds[len(p.rounds)-1].Learnt
+	a := agreement.Account{Diagnosis: deployment.Diagnose(p.snapshot, learnt), Rounds: p.rounds, Sentence: p.sentence, Estimate: p.estimate, Now: p.snapshot.Now}
 	return a.Contradictions()
 }

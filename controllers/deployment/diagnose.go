@@ -16,8 +16,11 @@ const (
 	assumedUsual = 30 * time.Second
 )
 
-// Diagnose tells what keeps the pods that a Deployment wants from being available.
-func Diagnose(s *Snapshot) decision.Diagnosis { return viewOf(s).diagnosis() }
+// Diagnose tells what keeps the pods that a Deployment wants from being available, with
+// what its sync has learnt.
+func Diagnose(s *Snapshot, learnt decision.Learnt) decision.Diagnosis {
+	return newView(s, learnt, s.Now).diagnosis()
+}
 
 // diagnosis is made once for each look: the sentence, the held writes, the numbers
 // and the estimate of a sync take their causes from it.

@@ -121,7 +121,7 @@ func TestDisruptionsDecideNothing(t *testing.T) {
 		if diff := cmp.Diff(deployment.Decide(was.snapshot).Actions, deployment.Decide(is.snapshot).Actions); diff != "" {
 			t.Errorf("%s: %s", file, diff)
 		}
-		if slices.ContainsFunc(deployment.Diagnose(is.snapshot).Findings, func(f decision.Finding) bool { return f.Code == diagnosis.Evicted }) {
+		if slices.ContainsFunc(deployment.Diagnose(is.snapshot, decision.Learnt{}).Findings, func(f decision.Finding) bool { return f.Code == diagnosis.Evicted }) {
 			said++
 		}
 	}

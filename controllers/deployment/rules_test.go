@@ -389,7 +389,7 @@ func TestKeeper(t *testing.T) {
 func TestUnseen(t *testing.T) {
 	for ago, want := range map[time.Duration]bool{assumedUsual - time.Second: true, assumedUsual: false, assumedUsual + time.Second: false} {
 		list := Diagnose(&Snapshot{Now: at, Want: 2, LastProgress: at.Add(-ago), ReplicaSets: []ReplicaSet{{Mine: true, Matches: true, SameTemplate: true,
-			Replicas: 2, StatusReplicas: 2, Available: 1}}}).Findings
+			Replicas: 2, StatusReplicas: 2, Available: 1}}}, decision.Learnt{}).Findings
 		if len(list) != 1 || list[0].Code != diagnosis.Probe || list[0].Usual != want {
 			t.Errorf("%s after progress: %+v, want usual %v", ago, list, want)
 		}

@@ -60,7 +60,11 @@ func accountOf(trace *telemetry.Trace) (*agreement.Account, error) {
 		if err != nil {
 			return nil, err
 		}
-		a.Diagnosis, a.Now = deployment.Diagnose(s), s.Now
+		var learnt decision.Learnt
+		if n := len(trace.Rounds); n > 0 {
+			learnt = trace.Rounds[n-1].Learnt
+		}
+		a.Diagnosis, a.Now = deployment.Diagnose(s, learnt), s.Now
 		return a, nil
 	}
 	s, err := replicaset.Decode(text)
