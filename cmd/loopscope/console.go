@@ -122,9 +122,9 @@ func (f found) ask(r *http.Request) (*http.Response, error) {
 // unasked is why a console could not be asked. otherwise says what else may be done.
 func (f found) unasked(err error, otherwise string) error {
 	if errors.Is(err, signin.ErrImpostor) {
-		return fmt.Errorf("another program answers at %s, where a console of the cluster %q was: it does not know the token of that console, and was not sent it\nStart `loopscope manager` or `loopscope open`, or %s", f.server, f.cluster, otherwise)
+		return fmt.Errorf("another program answers at %s, where a console of the cluster %q was: it does not know the token of that console, and was not sent it\nStart a console with `loopscope open`, or %s", f.server, f.cluster, otherwise)
 	}
-	return fmt.Errorf("ask the console: %s\nIs loopscope running there? Start it with `loopscope manager`, or %s", redact.Line(err.Error()), otherwise)
+	return fmt.Errorf("ask the console: %s\nIs Loopscope running there? Start a console with `loopscope open`, or %s", redact.Line(err.Error()), otherwise)
 }
 
 // place is a cluster as its console is looked for: clusters of the same name have other API servers.

@@ -140,7 +140,7 @@ func TestTheTokenIsNotForWhoeverTakesThePort(t *testing.T) {
 	config := contexts(t, "http://127.0.0.1:1")
 	for _, command := range []string{"top", "story deployment/web", "export"} {
 		_, err := run(t, append(strings.Fields(command), "--kubeconfig", config)...)
-		want := "another program answers at " + impostor.URL + ", where a console of the cluster \"first\" was: it does not know the token of that console, and was not sent it\nStart `loopscope manager` or `loopscope open`, or give the console's address with --server"
+		want := "another program answers at " + impostor.URL + ", where a console of the cluster \"first\" was: it does not know the token of that console, and was not sent it\nStart a console with `loopscope open`, or give the console's address with --server"
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", command, err)
 		}

@@ -25,14 +25,11 @@ type managerConfig struct {
 	contention bool
 }
 
-// Complete finds the cluster, begins the log, and gives the process its limits.
+// Complete finds the cluster, which need not answer yet, begins the log, and gives the process its limits.
 func (c *managerConfig) Complete(log io.Writer) (*completedManager, error) {
 	program := c.program
 	var err error
 	if program.Config, err = restConfig(c.kubeconfig); err != nil {
-		return nil, err
-	}
-	if err := app.Check(program.Config, program.Version); err != nil {
 		return nil, err
 	}
 	program.Logger, program.Cluster = c.log.logger(log), clusterName(c.kubeconfig)

@@ -81,6 +81,13 @@ func (o *openOptions) run(ctx context.Context, s streams) error {
 		o.show(url, s)
 		return nil
 	}
+	cluster, err := restConfig(o.manager.kubeconfig)
+	if err != nil {
+		return err
+	}
+	if err := app.Check(cluster, stamped()); err != nil { // A manager waits for its cluster; somebody who wants to look is told at once.
+		return err
+	}
 	if served, err := o.forwarded(ctx, s); served || err != nil {
 		return err
 	}

@@ -61,7 +61,7 @@ func (o *explainOptions) historyFile(ctx context.Context) (string, error) {
 	case away == nil:
 		return "", fmt.Errorf("the console at %s keeps no history, and there is none of an earlier manager: %w\nStart `loopscope manager` without --history=off, or give a history file with --history", from.server, err)
 	default:
-		return "", fmt.Errorf("no history is found: no manager of the cluster %q runs on this machine, and there is none of an earlier one: %w\nGive a history file with --history, or start `loopscope manager`, which keeps one", from.cluster, err)
+		return "", fmt.Errorf("no history is found: no manager of the cluster %q runs on this machine, and there is none of an earlier one: %w\nGive a history file with --history, or start a console with `loopscope open`, which keeps one", from.cluster, err)
 	}
 }
 

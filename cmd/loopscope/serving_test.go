@@ -51,9 +51,15 @@ func managed(t *testing.T, args ...string) (url string, log *lines) {
 		_, _ = io.WriteString(w, `{"major":"1","minor":"36","gitVersion":"v1.36.3"}`)
 	}))
 	t.Cleanup(server.Close)
+	return managedAt(t, server.URL, args...)
+}
+
+// managedAt is managed with the API server at that address.
+func managedAt(t *testing.T, server string, args ...string) (url string, log *lines) {
+	t.Helper()
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	child := exec.Command(os.Args[0], "-test.run=^TestManagedChild$")
-	child.Env = append(os.Environ(), managedArguments+"="+strings.Join(append([]string{"manager", "--kubeconfig", contexts(t, server.URL), "--listen=127.0.0.1:0", "--console-auth=none", "--leader-elect=false"}, args...), "\n"))
+	child.Env = append(os.Environ(), managedArguments+"="+strings.Join(append([]string{"manager", "--kubeconfig", contexts(t, server), "--listen=127.0.0.1:0", "--console-auth=none", "--leader-elect=false"}, args...), "\n"))
 	log = &lines{}
 	child.Stderr = log
 	out, err := child.StdoutPipe()
@@ -230,4 +236,22 @@ func TestRecordingServesNoProcess(t *testing.T) {
 			t.Errorf("/debug lists %s: %s", path, list)
 		}
 	}
+}
+
+// TestManagerWaitsForItsCluster: a cluster that does not answer yet keeps nobody from the console, which says so,
+// as does the log.
+func TestManagerWaitsForItsCluster(t *testing.T) {
+	url, log := managedAt(t, "http://127.0.0.1:1", "--history=off") // Nothing listens there, and the system gives it to nobody.
+	const told = "The API server does not answer"
+	deadline := time.Now().Add(30 * time.Second)
+	for tick := time.NewTicker(20 * time.Millisecond); ; <-tick.C {
+		page := fetch(t, http.MethodGet, url+"/deployments", "text/html", "")
+		if strings.Contains(page, told) && strings.Contains(log.String(), told) {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("neither page nor log say so:\n%s\n%s", page, log)
+		}
+	}
+	fetch(t, http.MethodGet, url+"/livez", "", "")
 }

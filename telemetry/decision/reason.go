@@ -86,6 +86,10 @@ func ReasonsMarkdown(loops []Catalogue, all ...Reasons) string {
 	for _, r := range all {
 		fmt.Fprintf(&b, "\n## %s: %s\n\n%s\n", r.Scope, r.Kind, r.Doc)
 		for _, x := range r.List {
+			b.WriteString("\n")
+			for _, id := range r.anchors(x, all) {
+				fmt.Fprintf(&b, "<a id=\"%s\"></a>\n", id)
+			}
 			r.section(&b, loops, x)
 		}
 	}
@@ -93,7 +97,7 @@ func ReasonsMarkdown(loops []Catalogue, all ...Reasons) string {
 }
 
 func (r Reasons) section(b *strings.Builder, loops []Catalogue, x Reason) {
-	fmt.Fprintf(b, "\n<a id=\"%s\"></a>\n\n### %s\n\n%s\n\n", r.Anchor(x), x.Code, x.Means)
+	fmt.Fprintf(b, "\n### %s\n\n%s\n\n", x.Code, x.Means)
 	fmt.Fprintf(b, "- Meanwhile: %s\n- Until: %s\n- What to do: %s\n", x.Meanwhile, x.Unblocks, x.Do)
 	var links, rules []string
 	for _, id := range x.Questions {
@@ -109,6 +113,20 @@ func (r Reasons) section(b *strings.Builder, loops []Catalogue, x Reason) {
 	if len(links) > 0 {
 		fmt.Fprintf(b, "- Questions: %s\n- Rules: %s\n", strings.Join(links, ", "), strings.Join(rules, ", "))
 	}
+}
+
+// anchors are that of a reason, and one for every loop whose sentences may have its code: who knows
+// no more than a loop and a code, as an alert does, can link to #LOOP-sentence-CODE.
+func (r Reasons) anchors(x Reason, all []Reasons) []string {
+	list := []string{r.Anchor(x)}
+	for _, said := range all {
+		shared := r.Scope == "worker" && r.Kind == said.Kind || said.Or != nil && said.Or.Scope == r.Scope && said.Or.Kind == r.Kind
+		its := func(other Reason) bool { return other.Code == x.Code }
+		if said.Kind == "sentence" && said.Scope != r.Scope && shared && !slices.ContainsFunc(said.List, its) {
+			list = append(list, said.Anchor(x))
+		}
+	}
+	return list
 }
 
 // Anchor is stable: a link to a code survives a change of its words.

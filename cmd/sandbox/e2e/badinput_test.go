@@ -39,7 +39,7 @@ func TestBadInputToCommands(t *testing.T) {
 		{"kubeconfig that is none", broken, []string{"manager"}, []string{broken}},
 		{"explain, kubeconfig that is none", broken, []string{"explain", "deployment/x"}, []string{broken}},
 		{"context that is not there", plane.Kubeconfig, []string{"manager", "--context", "elsewhere"}, []string{`"elsewhere"`}},
-		{"unreachable cluster", nobody, []string{"manager"}, []string{"does not answer", "connection refused", "--kubeconfig"}},
+		{"unreachable cluster", nobody, []string{"open", "--no-browser"}, []string{"does not answer", "connection refused", "--kubeconfig"}},
 		{"explain, unreachable cluster", nobody, []string{"explain", "deployment/x"}, []string{"does not answer", "connection refused"}},
 		{"unknown flag", "", []string{"manager", "--lisen=127.0.0.1:1"}, []string{"unknown flag: --lisen", "loopscope manager --help"}},
 		{"unknown command", "", []string{"mangaer"}, []string{`"mangaer"`, "loopscope --help"}},
