@@ -134,13 +134,24 @@ func (s *Scope) SeesSync(t *telemetry.Trace) bool {
 		}
 	}
 	for i := range t.Rounds {
-		for j := range t.Rounds[i].Verdict.Actions {
-			if to := &t.Rounds[i].Verdict.Actions[j].Target; to.Namespace != t.Namespace && !s.seesKind(to.Kind, to.Namespace) {
+		v := &t.Rounds[i].Verdict
+		for j := range v.Actions {
+			if !s.seesRef(t, &v.Actions[j].Target) {
+				return false
+			}
+		}
+		for j := range v.Held {
+			if h := &v.Held[j]; !s.seesRef(t, &h.Target) || !s.seesRef(t, &h.When.Of) {
 				return false
 			}
 		}
 	}
 	return true
+}
+
+// seesRef reports whether the viewer may see what a verdict refers to. What it does not name is no secret.
+func (s *Scope) seesRef(t *telemetry.Trace, to *decision.Ref) bool {
+	return to.Kind == "" && to.Name == "" || to.Namespace == t.Namespace || s.seesKind(to.Kind, to.Namespace)
 }
 
 // seesNamed reports whether the viewer may see what the record of an object calls another one. What

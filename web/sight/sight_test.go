@@ -107,6 +107,10 @@ func TestSyncsThatNameOthers(t *testing.T) {
 	action := func(kind, namespace string) *telemetry.Trace {
 		return &telemetry.Trace{Object: object("stone", "a", "x"), Rounds: []decision.Round{{Verdict: decision.Verdict{Actions: []decision.Action{{Target: decision.Ref{Kind: kind, Namespace: namespace, Name: "y"}}}}}}}
 	}
+	held := func(h decision.Held) *telemetry.Trace {
+		return &telemetry.Trace{Object: object("stone", "a", "x"), Rounds: []decision.Round{{Verdict: decision.Verdict{Held: []decision.Held{{}, h}}}}}
+	}
+	stone := decision.Ref{Kind: "Stone", Namespace: "b", Name: "y"}
 	here, both, all := []string{"stones a"}, []string{"stones a", "stones b"}, []string{"stones ", "everything b"}
 	for name, c := range map[string]struct {
 		rights []string
@@ -121,6 +125,11 @@ func TestSyncsThatNameOthers(t *testing.T) {
 		"written":         {here, action("Stone", "b"), false},
 		"written here":    {here, action("Secret", "a"), true},
 		"written, seen":   {both, action("Stone", "b"), true},
+		"held":            {here, held(decision.Held{Target: stone}), false},
+		"held, seen":      {both, held(decision.Held{Target: stone}), true},
+		"held by another": {here, held(decision.Held{When: decision.Unblock{Of: stone}}), false},
+		"held for all":    {here, held(decision.Held{Target: decision.Ref{Kind: "Mountain", Name: "y"}}), false},
+		"held here":       {here, held(decision.Held{Target: decision.Ref{Kind: "Secret", Namespace: "a"}}), true},
 		"of another loop": {here, &telemetry.Trace{Object: object("pile", "a", "x")}, false},
 	} {
 		if got := NewScope(who(c.rights...), loops).SeesSync(c.sync); got != c.want {

@@ -47,7 +47,7 @@ func (s *Pages) tell(q *page.Query) (*telemetry.Story, error) {
 		if err != nil {
 			return nil, subject.BadTime(err, "The newest story", address.Of(o)+"/story")
 		}
-		return s.storyAt(q, o, at)
+		return s.storyThen(q, o, at)
 	}
 	x, err := s.Find(q)
 	if err != nil {
@@ -55,12 +55,15 @@ func (s *Pages) tell(q *page.Query) (*telemetry.Story, error) {
 	}
 	story, ok := telemetry.NewExcerpt(s.Loops, s.Family(o)).WithOutages(s.Opts.Server().Outages()).WithLeadership(s.Opts.Leadership()).Story(x.Cursor)
 	if !ok || story.Open {
-		if older, err := s.storyAt(q, o, x.Cursor.Started); err == nil {
+		older, found, err := s.storyAt(q, o, x.Cursor.Started)
+		switch {
+		case found:
 			return older, nil
+		case err != nil && !errors.Is(err, telemetry.ErrNotKept) && !ok: // Nobody knows whether there is one.
+			return nil, fmt.Errorf("read the history of %s: %w", o.Key(), err)
+		case !ok:
+			return nil, s.noStory(o)
 		}
-	}
-	if !ok {
-		return nil, s.noStory(o)
 	}
 	if story.Settled.IsZero() && !x.Pinned { // The page of the object says the same.
 		said, at := s.SaidThen(x.Newest, q.Now)
@@ -72,20 +75,26 @@ func (s *Pages) tell(q *page.Query) (*telemetry.Story, error) {
 	return story, nil
 }
 
-// storyAt tells what was under way at that moment, from the history.
-func (s *Pages) storyAt(q *page.Query, o telemetry.Object, at time.Time) (*telemetry.Story, error) {
-	t, list, err := s.collect(q, o, at)
+// storyThen tells what was under way at a moment that somebody asks for.
+func (s *Pages) storyThen(q *page.Query, o telemetry.Object, at time.Time) (*telemetry.Story, error) {
+	story, found, err := s.storyAt(q, o, at)
 	switch {
-	case errors.Is(err, telemetry.ErrNotKept):
-		return nil, s.noStory(o)
 	case err != nil:
-		return nil, fmt.Errorf("read the history of %s: %w", o.Key(), err)
-	}
-	story, ok := telemetry.NewExcerpt(s.Loops, list).WithOutages(s.Opts.Server().Outages()).WithLeadership(s.Opts.Leadership()).Story(t)
-	if !ok {
+		return nil, s.NotFoundThen(o, at, err)
+	case !found:
 		return nil, s.noStory(o)
 	}
 	return story, nil
+}
+
+// storyAt tells what was under way at that moment, from the history, if anything was.
+func (s *Pages) storyAt(q *page.Query, o telemetry.Object, at time.Time) (*telemetry.Story, bool, error) {
+	t, list, err := s.collect(q, o, at)
+	if err != nil {
+		return nil, false, err
+	}
+	story, ok := telemetry.NewExcerpt(s.Loops, list).WithOutages(s.Opts.Server().Outages()).WithLeadership(s.Opts.Leadership()).Story(t)
+	return story, ok, nil
 }
 
 func (s *Pages) collect(q *page.Query, o telemetry.Object, at time.Time) (*telemetry.Trace, []*telemetry.Trace, error) {

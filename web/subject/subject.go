@@ -77,7 +77,7 @@ func (s *Finder) pin(q *page.Query, x *Subject) error {
 			return BadTime(err, "The newest sync of "+x.Object.Key(), address.Of(x.Object))
 		}
 		if x.Cursor, err = s.syncAt(q, x.Object, x.Kept, moment); err != nil {
-			return s.notFoundThen(x.Object, moment, err)
+			return s.NotFoundThen(x.Object, moment, err)
 		}
 		x.Moment = moment
 	default:
@@ -87,8 +87,8 @@ func (s *Finder) pin(q *page.Query, x *Subject) error {
 	return nil
 }
 
-// notFoundThen says that nothing is kept of an object at a moment.
-func (s *Finder) notFoundThen(o telemetry.Object, at time.Time, err error) error {
+// NotFoundThen says that nothing is kept of an object at a moment, or why the history could not be read.
+func (s *Finder) NotFoundThen(o telemetry.Object, at time.Time, err error) error {
 	if !errors.Is(err, telemetry.ErrNotKept) {
 		return fmt.Errorf("read the history of %s: %w", o.Key(), err)
 	}
