@@ -20,7 +20,7 @@ const MaxTerms = 16
 type Term struct {
 	Key, Value string
 	not        bool
-	// unknown terms filter nothing, and are shown as such.
+	// Unknown terms filter nothing, and are shown as such.
 	Unknown bool
 	Text    string
 }
@@ -102,7 +102,7 @@ type Values struct {
 	Namespace, Name string
 	Is              []string // outcome and state in the queue
 	At              string
-	// reasons, images and managers are looked up when a term asks for them; nil for none.
+	// Reasons, Images and Managers are looked up when a term asks for them; nil for none.
 	Reasons, Images, Managers func() []string
 }
 

@@ -32,18 +32,18 @@ const MaxQuery = 1024
 
 // Query is what a page was asked for.
 type Query struct {
-	// ctx ends when nobody waits for the page any more. slot is what it is drawn in.
+	// Ctx ends when nobody waits for the page any more. Slot is what it is drawn in.
 	Ctx  context.Context
 	Slot *slots.Slot
-	// args are the parameters that the page knows; all others are as if they were not there.
+	// Args are the parameters that the page knows; all others are as if they were not there.
 	Args            url.Values
 	URL             *url.URL
 	route           string
 	Namespace, Name string
-	// object is the one whose page it is, or of which only the loop is known.
+	// Object is the one whose page it is, or of which only the loop is known.
 	Object                 telemetry.Object
 	Loop, Epoch, Seq, Path string
-	// twin asks for the JSON of the page, live for no more than its live parts.
+	// Twin asks for the JSON of the page, Live for no more than its live parts.
 	Twin, Live bool
 	Now        time.Time
 }
@@ -56,15 +56,15 @@ type Page struct {
 	Status int
 	Frame  views.Frame
 	Body   templ.Component
-	// data is what the JSON twin holds: the view model that body places.
+	// Data is what the JSON twin holds: the view model that Body places.
 	Data any
-	// parts are the components that change while the page is being read.
+	// Parts are the components that change while the page is being read.
 	Parts []Part
-	// touches reports whether a trace can change the page; nil for any.
+	// Touches reports whether a trace can change the page; nil for any.
 	Touches func(*telemetry.Trace) bool
-	// turns is when the clock alone changes a sentence of it; zero for never.
+	// ChangesAt is when the clock alone changes a sentence of it; zero for never.
 	ChangesAt time.Time
-	// rows are those of a list as they would be sorted now, order their ids, and lost
+	// Rows are those of a list as they would be sorted now, Order their ids, and Lost
 	// finds one that is on the reader's page and no longer among them.
 	Rows  []*Row
 	Order []string

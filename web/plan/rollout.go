@@ -67,7 +67,7 @@ func next(f *simulator, s *deployment.Snapshot, p *rolloutProposal) (simulation,
 	return f.simulate(c)
 }
 
-// fixed are the ReplicaSets with the chosen pods on their way up.
+// mended are the ReplicaSets with the chosen pods on their way up.
 func (p *rolloutProposal) mended() []deployment.ReplicaSet {
 	sets := slices.Clone(p.From.ReplicaSets)
 	for i := range sets {

@@ -212,8 +212,8 @@ func (f *simulation) rows() []row {
 	return list
 }
 
-// least and most of a simulation: the fewest pods available and the most asked for at
-// any stage of it, and how many scale writes it takes.
+// extremes are the fewest pods available and the most asked for at any stage, and how many
+// scale writes it takes.
 func (f *simulation) extremes() (least, most, writes int64) {
 	most = f.began.total
 	for i := range f.stages {

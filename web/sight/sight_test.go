@@ -383,6 +383,13 @@ func TestStates(t *testing.T) {
 	if len(l.Echoes) != 0 || len(l.Expectations) != 1 || len(state.Queue.Keys) != 6 || len(state.Expectations) != 2 || len(state.Queue.Keys[0].Causes) != 2 {
 		t.Errorf("it is %+v of %+v", l, state)
 	}
+	// Who may see all of one loop is not shown what another one that shares its record waits for.
+	stones := NewScope(who("stones "), loops).Loops(func() []telemetry.LoopState {
+		return []telemetry.LoopState{{Name: "stone", Echoes: []telemetry.EchoState{{Object: "Pile x"}}}, {Name: "pile"}}
+	})()
+	if len(stones[0].Echoes) != 0 {
+		t.Errorf("it waits for %+v", stones[0].Echoes)
+	}
 	if q := s.Queue(func(string) telemetry.QueueState { return state.Queue })("pile"); len(q.Keys) != 4 {
 		t.Errorf("it has %d keys", len(q.Keys))
 	}

@@ -16,13 +16,17 @@ func (s *Scope) Loops(all func() []telemetry.LoopState) func() []telemetry.LoopS
 	}
 	return func() []telemetry.LoopState {
 		list := slices.Clone(all())
+		// Loops share what they wait for, and nothing in it says whose it is or in which namespace.
+		whole := !slices.ContainsFunc(list, func(l telemetry.LoopState) bool { return !s.Whole(l.Name) })
 		for i := range list {
 			l := &list[i]
 			l.Queue = s.queue(l.Name, l.Queue)
+			if !whole {
+				l.Echoes = nil
+			}
 			if s.Whole(l.Name) {
 				continue
 			}
-			l.Echoes = nil // They do not say in which namespace they are.
 			l.Caches = slices.Clone(l.Caches)
 			for j := range l.Caches {
 				l.Caches[j].Objects = nil

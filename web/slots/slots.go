@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// Within is how long a request waits for a slot, and maxWaiting how many wait at once.
+	// Within is how long a request waits for a slot, and MaxWaiting how many wait at once.
 	Within     = 20 * time.Second
 	MaxWaiting = 256
 	// shareOfWaiting is which part of these one viewer may have.

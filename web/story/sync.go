@@ -27,7 +27,7 @@ func (s *Pages) Sync(q *page.Query) (*page.Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := s.syncView(q, t)
+	v, err := s.syncView(t)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func (s *Pages) syncFrame(q *page.Query, p *page.Page, t *telemetry.Trace, v vie
 	}
 }
 
-func (s *Pages) syncView(q *page.Query, t *telemetry.Trace) (views.SyncDoc, error) {
+func (s *Pages) syncView(t *telemetry.Trace) (views.SyncDoc, error) {
 	v := views.SyncDoc{Headline: s.Headline(t), Sentence: t.Sentence.At(t.Ended), Then: syncThen(t),
 		Object: views.Link{Text: s.KindOf(t.Loop) + " " + t.Key(), Href: address.Of(t.Object)},
 		Sync:   s.Of(t), Held: s.Held(t), Report: reportOf(t), Observed: s.Observed(t)}

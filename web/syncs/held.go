@@ -78,7 +78,7 @@ func heldTarget(h decision.Held) views.Text {
 	return t
 }
 
-// blockerWords put Kubernetes' own reasons into words; the reason follows.
+// blockerOf puts Kubernetes' own reasons into words; the reason follows.
 func blockerOf(b decision.Blocker) views.Blocker {
 	owner, own := words.SplitOf(b.Kind, b.Name)
 	v := views.Blocker{Kind: b.Kind, Owner: owner, Own: own}

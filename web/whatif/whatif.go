@@ -20,7 +20,7 @@ import (
 
 const (
 	// Timeout bounds the plans of one page, not counting the time that others draw in
-	// between, and maxSimulations how many pages are planned at once. Others wait for their
+	// between, and MaxPlans how many pages are planned at once. Others wait for their
 	// turn for simulationWait.
 	Timeout        = 8 * time.Second
 	simulationWait = 2 * time.Minute

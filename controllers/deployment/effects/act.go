@@ -318,7 +318,7 @@ func (t *deploymentSync) patch(ctx context.Context, a decision.Action, body []by
 	return engine.ClaimOutcome(a, err)
 }
 
-// Pending is what the ledger holds for Deployments and their ReplicaSets.
+// Pending is all that the ledger holds, which the loops share.
 func (b *deploymentController) Pending() []telemetry.EchoState {
 	var list []telemetry.EchoState
 	for _, e := range b.opts.Ledger.All() {
