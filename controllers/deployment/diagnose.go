@@ -34,11 +34,7 @@ func (v *view) diagnosis() decision.Diagnosis {
 func (v *view) findings() []decision.Finding {
 	var list []decision.Finding
 	if v.newSet != nil {
-		list = append(v.refusals(v.newSet), v.pods().Waiting(v.newSet.Blocking)...)
-		if n := v.missing(); n > 0 && len(list) == 0 {
-			list = append(list, v.unseen(n))
-		}
-		list = append(list, v.disrupted(v.newSet, list)...)
+		list = v.ofNew()
 	}
 	for _, rs := range v.old {
 		list = append(list, old(v.refusals(rs))...)
@@ -62,6 +58,23 @@ func (v *view) findings() []decision.Finding {
 	return list
 }
 
+// ofNew are the findings of the ReplicaSet of the template.
+func (v *view) ofNew() []decision.Finding {
+	rs := v.newSet
+	var list []decision.Finding
+	switch n := v.notCreated(); {
+	case !rs.Deleting:
+		list = v.refusals(rs)
+	case n > 0:
+		list = append(list, v.notRecreated(n))
+	}
+	list = append(list, v.pods().Waiting(rs.Blocking)...)
+	if n := v.missing(); n > 0 && len(list) == 0 {
+		list = append(list, v.unseen(n))
+	}
+	return append(list, v.disrupted(rs, list)...)
+}
+
 // disrupted are the pods of a ReplicaSet that the cluster took away, while some are
 // missing.
 func (v *view) disrupted(rs *ReplicaSet, known []decision.Finding) []decision.Finding {
@@ -77,6 +90,21 @@ func (v *view) unseen(n int64) decision.Finding {
 		After: words(prose.Plural(n, " is not ready", " are not ready")), Unblocks: words("when ").Say(prose.Plural(n, "it becomes", "they become")).Say(" ready")}
 	if unborn := v.notCreated(); unborn > 0 {
 		f.Code, f.Count, f.After = diagnosis.Starting, unborn, words(prose.Plural(unborn, " is not created yet", " are not created yet"))
+	}
+	return f
+}
+
+// notRecreated are pods that the ReplicaSet of the template creates no more, as it is being deleted. Another
+// one is created when it is gone.
+func (v *view) notRecreated(n int64) decision.Finding {
+	rs := v.newSet
+	f := decision.Finding{Code: diagnosis.Terminating, Count: n, Unblocks: words("when it is gone and the next one has created ").Say(prose.Plural(n, "it", "them")),
+		After: words(prose.Plural(n, " is not created", " are not created")).Say(", as ReplicaSet ").Name(rs.Name).Say(" is being deleted"),
+		Show:  "kubectl -n " + v.s.Namespace + " get replicaset " + rs.Name + " -o yaml"}
+	if held := v.pods().Stuck(rs.TerminatingPods); held != nil && len(held.Finalizers) > 0 {
+		f.NeedsAction, f.Pods = true, []string{held.Name}
+		f.After = f.After.Say(" and a finalizer blocks the deletion of its pod ").Name(held.Name).Say(" (").Quote(diagnosis.Finalizers(held)).Say(")")
+		f.Unblocks = words(diagnosis.FinalizerUnblocks)
 	}
 	return f
 }

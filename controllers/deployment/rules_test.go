@@ -370,6 +370,28 @@ func TestDisruptedWhileMissing(t *testing.T) {
 	}
 }
 
+// TestNotRecreated: a ReplicaSet that is being deleted creates no pods, whatever else would refuse them, and
+// what holds its deletion is named.
+func TestNotRecreated(t *testing.T) {
+	rs := ReplicaSet{Name: "new", UID: "n", Mine: true, Matches: true, SameTemplate: true, Deleting: true, Replicas: 3,
+		Failure: &decision.Condition{Reason: "FailedCreate", Message: "exceeded quota: q"}}
+	s := &Snapshot{Now: at, Namespace: "shop", Want: 3, Strategy: rollingUpdate, ReplicaSets: []ReplicaSet{rs}}
+	for _, c := range []struct {
+		finalizers []string
+		says       string
+		action     bool
+	}{
+		{nil, " are not created, as ReplicaSet new is being deleted | when it is gone and the next one has created them", false},
+		{[]string{"example.com/held"}, " are not created, as ReplicaSet new is being deleted and a finalizer blocks the deletion of its pod new-a (example.com/held) | when whoever set the finalizer removes it", true},
+	} {
+		s.ReplicaSets[0].TerminatingPods = []decision.TerminatingPod{{Name: "new-a", Until: at.Add(-time.Minute), Finalizers: c.finalizers}}
+		list := Diagnose(s, decision.Learnt{}).Findings
+		if len(list) != 1 || list[0].Count != 3 || list[0].NeedsAction != c.action || list[0].After.At(at)+" | "+list[0].Unblocks.At(at) != c.says {
+			t.Errorf("%v: %+v, want %q", c.finalizers, list, c.says)
+		}
+	}
+}
+
 // TestKeeper: new pods keep old ones only while some of them are missing.
 func TestKeeper(t *testing.T) {
 	for available, want := range []string{diagnosis.Image, diagnosis.Image, ""} {

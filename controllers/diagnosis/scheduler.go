@@ -23,8 +23,14 @@ var nodeReasons = []struct{ theirs, one, many, unblocks string }{
 	{"were unschedulable", "is cordoned", "are cordoned", "when a node is uncordoned: kubectl uncordon"},
 	{"Too many pods", "has reached its pod limit", "have reached their pod limit", "when a node has room for a pod"},
 	{"exceed max volume count", "has no room for a volume", "have no room for a volume", "when a node has room for its volumes"},
+	{"didn't match PersistentVolume's node affinity", "does not match the node affinity of its volume", "do not match the node affinity of its volume", "when a node that matches it has room"},
 	{"had volume node affinity conflict", "does not match the node affinity of its volume", "do not match the node affinity of its volume", "when a node that matches it has room"},
 	{"had no available volume zone", "is not in the zone of its volume", "are not in the zone of its volume", "when a node in that zone has room"},
+	{"with ReadWriteOncePod access mode already in-use", "cannot take its ReadWriteOncePod claim, which another pod uses", "cannot take its ReadWriteOncePod claim, which another pod uses", "when that pod is gone (in a rollout: with strategy Recreate or maxSurge 0)"},
+	{"did not have enough free storage", "has too little storage for its volume", "have too little storage for its volume", "when a node has storage for its volume"},
+	{"bound to non-existent pv(s)", "cannot take its claim, whose volume no longer exists", "cannot take its claim, whose volume no longer exists", "when that volume is restored or the claim is recreated"},
+	{"cannot allocate all claims", "cannot satisfy its ResourceClaims", "cannot satisfy its ResourceClaims", "when a node has free devices that satisfy its ResourceClaims"},
+	{"didn't match the requested node name", "is not the node that it names", "are not the node that it names", "when the node that it names exists, or the template names another"},
 	{"didn't find available persistent volumes to bind", "has no volume for its claim", "have no volume for its claim", "when a volume for the claim exists"},
 }
 
@@ -40,8 +46,7 @@ func unschedulable(message string) shortage {
 		return shortage{code: Node, said: prose.ClipMiddle(message, longest), unblocks: "when a suitable node exists", show: "describe pod"}
 	}
 	_, total, _ := strings.Cut(nodes, "/")
-	rest, _, _ = strings.Cut(rest, " preemption: ")
-	rest, _, _ = strings.Cut(rest, ". ") // What follows is of claims and preemption, and no reason.
+	rest = withoutPreemption(rest)
 	s := shortage{code: Node, show: "describe pod"}
 	var said []string
 	for _, reason := range nodeList(rest) {
@@ -63,6 +68,13 @@ func unschedulable(message string) shortage {
 		s.said = "all " + total + " nodes " + prose.ClipMiddle(what, longest)
 	}
 	return s
+}
+
+// withoutPreemption leaves out what follows the reasons, which is of claims and preemption.
+func withoutPreemption(message string) string {
+	message, _, _ = strings.Cut(message, " preemption: ")
+	message, _, _ = strings.Cut(message, ". ")
+	return message
 }
 
 // nodeList divides the reasons, each of which begins with a number. A comma may
@@ -109,19 +121,28 @@ func nodeReason(reason string) (said, unblocks string) {
 
 // claimTrouble is what has to do with claims and with no node.
 func claimTrouble(message string) (shortage, bool) {
-	claim, named := between(message, `persistentvolumeclaim "`, `"`)
+	message = withoutPreemption(message)
+	before, after, _ := strings.Cut(message, `persistentvolumeclaim "`)
+	claim, after, named := strings.Cut(after, `" `)
+	if !named {
+		claim, named = strings.CutSuffix(strings.TrimSuffix(claim, "."), `"`)
+	}
 	get := "get pvc"
 	if named {
 		get += " " + claim
 	}
 	switch {
-	case named && strings.Contains(message, "not found"):
+	case named && strings.HasPrefix(after, "not found"):
 		return shortage{Claim, "PersistentVolumeClaim " + claim + " does not exist", "when PersistentVolumeClaim " + claim + " exists", get}, true
-	case named && strings.Contains(message, "is being deleted"):
+	case named && strings.HasPrefix(after, "bound to non-existent"):
+		volume, _ := between(after, `persistentvolume "`, `"`)
+		return shortage{Claim, "PersistentVolume " + volume + " of claim " + claim + " no longer exists", "when that volume is restored or the claim is recreated", get}, true
+	case named && strings.Contains(before, "waiting for ephemeral volume controller"):
+		return shortage{Claim, "PersistentVolumeClaim " + claim + " is not created yet", "when kube-controller-manager creates it for the pod", get}, true
+	case named && strings.HasPrefix(after, "is being deleted"):
 		return shortage{Claim, "PersistentVolumeClaim " + claim + " is being deleted", "when a claim of that name is recreated", get}, true
 	case named:
-		_, after, _ := strings.Cut(message, `persistentvolumeclaim "`)
-		return shortage{Claim, "PersistentVolumeClaim " + prose.ClipMiddle(strings.Replace(after, `"`, "", 1), longest), "when the claim is usable", get}, true
+		return shortage{Claim, "PersistentVolumeClaim " + prose.ClipMiddle(strings.TrimSpace(claim+" "+after), longest), "when the claim is usable", get}, true
 	case strings.Contains(message, "unbound immediate PersistentVolumeClaims"):
 		return shortage{Claim, "its PersistentVolumeClaim is not bound to a volume", "when the claim is bound", get}, true
 	}

@@ -25,7 +25,7 @@ func (w Pods) Terminating(described []decision.TerminatingPod, count, terminatin
 		f.Show = kubectl(w.Namespace, "get pod "+described[0].Name+" -o yaml")
 	}
 	are := words(prose.Plural(count, " is", " are"))
-	held := w.stuck(described)
+	held := w.Stuck(described)
 	whose := func(w decision.Words, its, of string) decision.Words {
 		if count == 1 {
 			return w.Say(its)
@@ -48,8 +48,8 @@ func (w Pods) Terminating(described []decision.TerminatingPod, count, terminatin
 		}
 	case len(held.Finalizers) > 0:
 		f.NeedsAction = true
-		f.After = whose(are.Say(" still terminating: a finalizer blocks "), "its deletion", "the deletion of ").Say(" (").Quote(prose.ClipMiddle(strings.Join(held.Finalizers, ", "), 70)).Say(")")
-		f.Unblocks = words("when whoever set the finalizer removes it")
+		f.After = whose(are.Say(" still terminating: a finalizer blocks "), "its deletion", "the deletion of ").Say(" (").Quote(Finalizers(held)).Say(")")
+		f.Unblocks = words(FinalizerUnblocks)
 	case held.NodeGone:
 		f.After = nodeOf(are.Say(" still terminating: ")).Say(" does not answer")
 		f.Unblocks, f.Show = words("when the node answers again or is deleted"), "kubectl describe node "+held.Node
@@ -60,8 +60,8 @@ func (w Pods) Terminating(described []decision.TerminatingPod, count, terminatin
 	return f
 }
 
-// stuck is the first pod that more than its grace period holds.
-func (w Pods) stuck(pods []decision.TerminatingPod) *decision.TerminatingPod {
+// Stuck is the first pod that more than its grace period holds; nil where there is none.
+func (w Pods) Stuck(pods []decision.TerminatingPod) *decision.TerminatingPod {
 	for i := range pods {
 		p := &pods[i]
 		if p.NodeGone || len(p.Finalizers) > 0 && !w.Before(p.Until) || !w.Before(p.Until.Add(Slack)) {
@@ -69,6 +69,14 @@ func (w Pods) stuck(pods []decision.TerminatingPod) *decision.TerminatingPod {
 		}
 	}
 	return nil
+}
+
+// FinalizerUnblocks says what ends the deletion of what a finalizer blocks.
+const FinalizerUnblocks = "when whoever set the finalizer removes it"
+
+// Finalizers are those of a pod, as far as a sentence has room for them.
+func Finalizers(p *decision.TerminatingPod) string {
+	return prose.ClipMiddle(strings.Join(p.Finalizers, ", "), 70)
 }
 
 // Slack is what a kubelet may take beyond the grace period to report the end.
