@@ -26,7 +26,7 @@ func (p *teller) ended() bool { return p.gone() || p.deleting() || p.stopped() }
 
 // failed is what failed in this sync, and then what fails by the cluster's word.
 func (p *teller) failed() bool {
-	return p.dropped() || p.selectsAll() || p.invalid() || p.refusal() || p.deadlineOver() || p.podsRefused()
+	return p.dropped() || p.selectsAll() || p.invalid() || p.refusal() || p.refusedBefore() || p.deadlineOver() || p.podsRefused()
 }
 
 // wrote tells what this sync wrote, where that moves the object on.

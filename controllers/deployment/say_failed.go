@@ -1,6 +1,8 @@
 package deployment
 
 import (
+	"strings"
+
 	"github.com/loopscope/loopscope/controllers/diagnosis"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
@@ -51,6 +53,22 @@ func (p *teller) dropped() bool {
 		lead = lead.Say(", the last error: ").Quote(p.last.Verdict.Invalid)
 	}
 	return p.fails("dropped", p.fit(lead), words("Looks again when it or a ReplicaSet changes, or at the next resync"))
+}
+
+// refusedBefore is a new ReplicaSet that was refused when it was last tried, by whoever runs the loop: its
+// condition says so to those who only look.
+func (p *teller) refusedBefore() bool {
+	c := condition(p.s.Status.Conditions, condProgressing)
+	if c == nil || c.Reason != reasonCreateError || p.leaf != leafCreates || len(p.last.Outcomes) > 0 {
+		return false
+	}
+	_, why, named := strings.Cut(c.Message, `": `)
+	if !named {
+		why = c.Message
+	}
+	p.out.Since = c.Transition
+	return p.fails("create-refused", p.fit(words("its new ReplicaSet was refused when it was last tried: ").Quote(why)),
+		words("Unblocks when the refusing component allows it, or the template changes"))
 }
 
 func (p *teller) selectsAll() bool {

@@ -143,6 +143,26 @@ func TestRoomInALead(t *testing.T) {
 	compare(t, "testdata/room.txtar", &got)
 }
 
+// TestRefusedBefore: whoever only looks says what the last try came to, and not that all goes well.
+func TestRefusedBefore(t *testing.T) {
+	s, err := deployment.Decode(readGolden(t, "testdata/golden/create-first-unseen.txtar").snapshot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const before, after = "the next write creates web-7d4b9c6f5x with 3 pods", `its new ReplicaSet was refused when it was last tried: replicasets.apps "web-7d4b9c6f5x" is forbidden: exceeded quota: rsq`
+	look := func() decision.Sentence {
+		return run(s, decision.Try{}, nil, func(decision.Verdict) (_ []decision.Outcome, _ decision.Learnt) { return }).sentence
+	}
+	if got := look(); got.Lead.At(s.Now) != before {
+		t.Errorf("it says %q", got.At(s.Now))
+	}
+	s.Status.Conditions = append(s.Status.Conditions, decision.Condition{Type: "Progressing", Status: "False", Reason: "ReplicaSetCreateError",
+		Message: `Failed to create new replica set "web-7d4b9c6f5x": replicasets.apps "web-7d4b9c6f5x" is forbidden: exceeded quota: rsq`, Transition: s.Now.Add(-time.Hour)})
+	if got := look(); got.Lead.At(s.Now) != after || got.Tone != decision.ToneFailed || !got.Since.Equal(s.Now.Add(-time.Hour)) {
+		t.Errorf("after a refusal it says %q, %s since %s", got.At(s.Now), got.Tone, got.Since)
+	}
+}
+
 // TestMoreOutcomesThanActions: an answer to what was not asked is no part of a sync.
 func TestMoreOutcomesThanActions(t *testing.T) {
 	for _, file := range goldenFiles(t) {
