@@ -43,6 +43,15 @@ func TestSentences(t *testing.T) {
 			set(s, true).CopyStale, s.LastProgress = true, time.Time{}
 			s.Status.Conditions = slices.DeleteFunc(s.Status.Conditions, func(c decision.Condition) bool { return c.Type == "Available" })
 		}, "5 of 6 available; pod cart-7d4b9c6f5x-2kqxv keeps crashing (CrashLoopBackOff)"},
+		{"below the floor, nobody saw since when", "short", func(s *deployment.Snapshot, _ *decision.Try) {
+			rs := set(s, true)
+			rs.Ready, rs.Available, rs.Unavailable = 1, 1, 5
+			rs.Blocking = nil
+			s.Status.Ready, s.Status.Available, s.Status.Unavailable = 1, 1, 5
+			s.LastProgress = progressing(s).Updated
+			i := slices.IndexFunc(s.Status.Conditions, func(c decision.Condition) bool { return c.Type == "Available" })
+			s.Status.Conditions[i].Status, s.Status.Conditions[i].Transition = "False", s.Now.Add(-time.Minute)
+		}, "1 of 6 available since 03:12:00; 5 pods are not ready"},
 		{"scaled without a deadline, after one has passed", "scale-up", func(s *deployment.Snapshot, _ *decision.Try) {
 			s.Deadline, s.LastProgress = nil, time.Time{}
 			progressing(s).Reason = "ProgressDeadlineExceeded"

@@ -161,17 +161,26 @@ func (p *teller) withCause(lead decision.Words) decision.Words {
 	return p.fit(p.clauses(lead.Say("; "), p.relevant()[:1], 1))
 }
 
-// short is a rollout that is complete, with fewer pods available than wanted.
-func (p *teller) short() bool {
-	lead := p.share()
-	if c := condition(p.status.Conditions, condAvailable); c != nil && p.s.LastProgress.IsZero() {
+// shortSince adds since when so few are available. Who has not seen it happen, as the first look of a process
+// has not, knows no more than since when they are fewer than the floor: the last change that it was told of is
+// that of the rollout.
+func (p *teller) shortSince(lead decision.Words) decision.Words {
+	changed, rollout := p.s.LastProgress, condition(p.s.Status.Conditions, condProgressing)
+	if rollout == nil || changed.After(rollout.Updated) {
+		p.out.Since = changed
+	}
+	if c := condition(p.s.Status.Conditions, condAvailable); p.out.Since.IsZero() && c != nil && c.Status == "False" && p.available < p.floor() {
 		p.out.Since = c.Transition
-	} else {
-		p.out.Since = p.s.LastProgress
 	}
 	if !p.out.Since.IsZero() {
 		lead = lead.Say(" since ").Clock(p.out.Since)
 	}
+	return lead
+}
+
+// short is a rollout that is complete, with fewer pods available than wanted.
+func (p *teller) short() bool {
+	lead := p.shortSince(p.share())
 	code, then := "short", words("Its rollout is complete, so no deadline runs")
 	if f := p.blocker(); f != nil {
 		code = f.Code
