@@ -87,6 +87,9 @@ type group struct {
 	usual  bool
 }
 
+// schedulerFailed is the reason of a pod that the scheduler chose a node for, and could not bind to it.
+const schedulerFailed = "SchedulerError"
+
 // sameWords reports whether two pods say the same word for word, so that whatever is made
 // of one holds for the other.
 func sameWords(a, b *decision.Pod) bool {
@@ -183,7 +186,7 @@ func (w Pods) codeOf(p *decision.Pod) string {
 	switch {
 	case p.Ready:
 		return MinReady
-	case p.Reason == "Unschedulable":
+	case p.Reason == "Unschedulable", p.Reason == schedulerFailed:
 		if _, claim := claimTrouble(p.Message); claim {
 			return Claim
 		}

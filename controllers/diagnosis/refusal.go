@@ -119,7 +119,23 @@ func (f *refusal) quotaFull() bool {
 	used, _ := between(f.text, ", used: ", ", limited: ")
 	_, limited, _ := strings.Cut(f.text, ", limited: ")
 	return f.is(Quota, words("quota ").Name(name).Say(" refuses "), words(" (").Told(usage(requested, used, limited)).Say(")"),
-		words("when the quota leaves room"), kubectl(f.Namespace, "describe quota "+name))
+		quotaUnblocks(used, limited), kubectl(f.Namespace, "describe quota "+name))
+}
+
+// quotaUnblocks is what ends it. What is refused while nothing is used would not fit into an empty quota either.
+func quotaUnblocks(used, limited string) decision.Words {
+	have := amounts(used)
+	unblocks := words("when the quota leaves room")
+	for resource := range amounts(limited) {
+		switch {
+		case have[resource] != "0":
+		case resource == "pods" || resource == "count/pods": // No template requests less than one.
+			return words("when the quota is raised")
+		default:
+			unblocks = words("when the quota is raised or the template requests less")
+		}
+	}
+	return unblocks
 }
 
 // usage is "pods: 3 of 3 used" or "requests.cpu: 1800m of 2 used, 500m requested", for

@@ -36,6 +36,10 @@ func (g *group) sayNode(w Pods, f *decision.Finding) decision.Words {
 		f.Show = kubectl(w.Namespace, s.show)
 		return g.do("is not scheduled: ", "are not scheduled: ").Told(s.said)
 	}
+	if g.pod.Reason == schedulerFailed {
+		f.NeedsAction, f.Unblocks = false, words("when the scheduler, which keeps trying, succeeds")
+		return g.do("is not scheduled, as the scheduler fails (", "are not scheduled, as the scheduler fails (").Quote(orReason(g.pod, longest)).Say(")")
+	}
 	return g.do("fits no node (", "fit no node (").Told(s.said).Say(")")
 }
 
