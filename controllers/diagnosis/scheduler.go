@@ -12,26 +12,27 @@ type shortage struct {
 }
 
 // nodeReasons are what the scheduler says of nodes, and what a person would say.
-// The first that is found in a reason counts; longer ones stand before shorter ones.
+// The first that is found in a reason counts; longer ones stand before shorter ones. None of ours has a "not":
+// where there is little room, the middle of what is said is left out.
 var nodeReasons = []struct{ theirs, one, many, unblocks string }{
-	{"didn't match Pod's node affinity/selector", "does not match its node selector or affinity", "do not match its node selector or affinity", "when a node has the labels that it requires, or the template requires other labels"},
+	{"didn't match Pod's node affinity/selector", "conflicts with its node selector or affinity", "conflict with its node selector or affinity", "when a node has the labels that it requires, or the template requires other labels"},
 	{"didn't satisfy existing pods anti-affinity rules", "is excluded by the anti-affinity of existing pods", "are excluded by the anti-affinity of existing pods", "when a node without such pods has room"},
 	{"didn't match pod anti-affinity rules", "has a pod that its anti-affinity avoids", "have a pod that its anti-affinity avoids", "when a node without such a pod joins, or the template changes"},
-	{"didn't match pod affinity rules", "has no pod that its affinity requires", "have no pod that its affinity requires", "when such a pod runs, or the template changes"},
+	{"didn't match pod affinity rules", "lacks a pod that its affinity requires", "lack a pod that its affinity requires", "when such a pod runs, or the template changes"},
 	{"didn't match pod topology spread constraints", "would break its topology spread", "would break its topology spread", "when the other zones or nodes have room, or the template changes"},
 	{"didn't have free ports for the requested pod ports", "has its host port in use", "have its host port in use", "when the port is free on a node, or the template does not request it"},
 	{"were unschedulable", "is cordoned", "are cordoned", "when a node is uncordoned: kubectl uncordon"},
 	{"Too many pods", "has reached its pod limit", "have reached their pod limit", "when a node has room for a pod"},
 	{"exceed max volume count", "has no room for a volume", "have no room for a volume", "when a node has room for its volumes"},
-	{"didn't match PersistentVolume's node affinity", "does not match the node affinity of its volume", "do not match the node affinity of its volume", "when a node that matches it has room"},
-	{"had volume node affinity conflict", "does not match the node affinity of its volume", "do not match the node affinity of its volume", "when a node that matches it has room"},
-	{"had no available volume zone", "is not in the zone of its volume", "are not in the zone of its volume", "when a node in that zone has room"},
-	{"with ReadWriteOncePod access mode already in-use", "cannot take its ReadWriteOncePod claim, which another pod uses", "cannot take its ReadWriteOncePod claim, which another pod uses", "when that pod is gone (in a rollout: with strategy Recreate or maxSurge 0)"},
+	{"didn't match PersistentVolume's node affinity", "conflicts with the node affinity of its volume", "conflict with the node affinity of its volume", "when a node that matches it has room"},
+	{"had volume node affinity conflict", "conflicts with the node affinity of its volume", "conflict with the node affinity of its volume", "when a node that matches it has room"},
+	{"had no available volume zone", "is in another zone than its volume", "are in another zone than its volume", "when a node in that zone has room"},
+	{"with ReadWriteOncePod access mode already in-use", "is barred, as another pod uses its ReadWriteOncePod claim", "are barred, as another pod uses its ReadWriteOncePod claim", "when that pod is gone (in a rollout: with strategy Recreate or maxSurge 0)"},
 	{"did not have enough free storage", "has too little storage for its volume", "have too little storage for its volume", "when a node has storage for its volume"},
-	{"bound to non-existent pv(s)", "cannot take its claim, whose volume no longer exists", "cannot take its claim, whose volume no longer exists", "when that volume is restored or the claim is recreated"},
-	{"cannot allocate all claims", "cannot satisfy its ResourceClaims", "cannot satisfy its ResourceClaims", "when a node has free devices that satisfy its ResourceClaims"},
-	{"didn't match the requested node name", "is not the node that it names", "are not the node that it names", "when the node that it names exists, or the template names another"},
-	{"didn't find available persistent volumes to bind", "has no volume for its claim", "have no volume for its claim", "when a volume for the claim exists"},
+	{"bound to non-existent pv(s)", "is barred, as the volume of its claim no longer exists", "are barred, as the volume of its claim no longer exists", "when that volume is restored or the claim is recreated"},
+	{"cannot allocate all claims", "lacks devices for its ResourceClaims", "lack devices for its ResourceClaims", "when a node has free devices that satisfy its ResourceClaims"},
+	{"didn't match the requested node name", "differs from the node that it names", "differ from the node that it names", "when the node that it names exists, or the template names another"},
+	{"didn't find available persistent volumes to bind", "lacks a volume for its claim", "lack a volume for its claim", "when a volume for the claim exists"},
 }
 
 // unschedulable takes the scheduler's message apart: `0/3 nodes are available: 1
