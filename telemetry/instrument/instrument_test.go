@@ -560,31 +560,65 @@ func TestAnnouncedAreBounded(t *testing.T) {
 	})
 }
 
-// TestDrainWaits: a shutdown that drains waits for a key that a worker has, and for one that
-// none has yet.
+// TestDrainWaits: a shutdown that drains waits for a key that a worker has, and not for one
+// that none takes, as with client-go's queue.
 func TestDrainWaits(t *testing.T) {
-	for _, taken := range []bool{true, false} {
+	for name, newQueue := range shutDownAlike(t) {
+		for _, taken := range []bool{true, false} {
+			synctest.Test(t, func(t *testing.T) {
+				q := newQueue()
+				q.Add("shop/data")
+				if taken {
+					_, _ = q.Get()
+				}
+				drained := false
+				go func() { q.ShutDownWithDrain(); drained = true }()
+				synctest.Wait()
+				if drained == taken {
+					t.Errorf("%s: with a worker %v it has ended: %v", name, taken, drained)
+				}
+				if !taken {
+					_, _ = q.Get() // What is ready can still be taken.
+				}
+				q.Done("shop/data")
+				synctest.Wait()
+				if !drained {
+					t.Errorf("%s: it waits for nothing, with a worker %v", name, taken)
+				}
+				q.ShutDown()
+			})
+		}
+	}
+}
+
+// TestShutDownEndsADrain: a plain shutdown ends the waiting of one that drains, as with
+// client-go's queue.
+func TestShutDownEndsADrain(t *testing.T) {
+	for name, newQueue := range shutDownAlike(t) {
 		synctest.Test(t, func(t *testing.T) {
-			x := newBareLab(t)
-			x.queue.Add("shop/data")
-			if taken {
-				_, _ = x.queue.Get()
-			}
+			q := newQueue()
+			q.Add("shop/data")
+			_, _ = q.Get() // The worker hangs.
 			drained := false
-			go func() { x.queue.ShutDownWithDrain(); drained = true }()
+			go func() { q.ShutDownWithDrain(); drained = true }()
 			synctest.Wait()
-			if drained {
-				t.Errorf("it has not waited, with a worker %v", taken)
-			}
-			if !taken {
-				_, _ = x.queue.Get()
-			}
-			x.queue.Done("shop/data")
+			q.ShutDown()
 			synctest.Wait()
 			if !drained {
-				t.Errorf("it waits for nothing, with a worker %v", taken)
+				t.Errorf("%s: it still waits after ShutDown", name)
 			}
+			q.Done("shop/data")
 		})
+	}
+}
+
+// shutDownAlike makes queues whose shutdowns do the same: ours and client-go's.
+func shutDownAlike(t *testing.T) map[string]func() workqueue.TypedRateLimitingInterface[string] {
+	return map[string]func() workqueue.TypedRateLimitingInterface[string]{
+		"recorded": func() workqueue.TypedRateLimitingInterface[string] { return newBareLab(t).queue },
+		"client-go": func() workqueue.TypedRateLimitingInterface[string] {
+			return workqueue.NewTypedRateLimitingQueue(quick())
+		},
 	}
 }
 

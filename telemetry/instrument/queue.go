@@ -37,9 +37,9 @@ type known[K comparable] struct {
 	objects map[K]identity
 	// announced are the causes of the next Add of a key.
 	announced map[K][]telemetry.Cause
-	busy      int // keys that are with workers
 	ended     bool
-	idle      sync.Cond // busy has changed
+	draining  bool      // ShutDownWithDrain waits
+	idle      sync.Cond // a key is done, or draining has ended
 }
 
 // identity is what is known of an object beyond its name.
@@ -238,7 +238,6 @@ func (k *known[K]) Get() (key K, shutdown bool) {
 	t.UID, t.Owner = string(id.uid), id.owner
 	s.gone = !found && deleted(t.Causes, k.controller.loop.Kind+" "+name)
 	k.syncs[w.Key] = s
-	k.busy++
 	return w.Key, false
 }
 
@@ -260,12 +259,9 @@ func (k *known[K]) Done(key K) {
 		k.queue.Taken(key, t.Seq)
 	}
 	k.queue.Done(key)
-	if s != nil {
-		k.mu.Lock()
-		k.busy--
-		k.mu.Unlock()
-		k.idle.Broadcast()
-	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.idle.Broadcast()
 }
 
 // take ends a sync for everybody who looks for it; nil where the key is with no worker.
@@ -277,22 +273,28 @@ func (k *known[K]) take(key K) *syncUnderWay {
 	return s
 }
 
-// ShutDown implements workqueue.TypedInterface.
-func (k *known[K]) ShutDown() {
-	k.mu.Lock()
-	k.ended = true
-	k.mu.Unlock()
-	k.queue.ShutDown()
-}
+// ShutDown implements workqueue.TypedInterface. A ShutDownWithDrain that waits stops waiting.
+func (k *known[K]) ShutDown() { k.end(false) }
 
-// ShutDownWithDrain implements workqueue.TypedInterface: it waits for the syncs under way.
+// ShutDownWithDrain implements workqueue.TypedInterface: it waits until no worker has a key,
+// or for ShutDown. As with client-go's, ready keys that no worker takes are not waited for.
 func (k *known[K]) ShutDownWithDrain() {
-	k.ShutDown()
+	k.end(true)
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for k.busy > 0 || k.queue.Len() > 0 {
+	// The queue itself is asked: it knows of a key from the moment that a worker takes it.
+	for k.draining && k.queue.Phases().Busy > 0 {
 		k.idle.Wait()
 	}
+}
+
+// end shuts the queue down. draining is whether somebody waits for the workers from now on.
+func (k *known[K]) end(draining bool) {
+	k.mu.Lock()
+	k.ended, k.draining = true, draining
+	k.idle.Broadcast()
+	k.mu.Unlock()
+	k.queue.ShutDown()
 }
 
 // ShuttingDown implements workqueue.TypedInterface.
