@@ -242,6 +242,8 @@ func asked(rc *corev1.ReplicationController) string {
 }
 
 func (b *controller) gone(rc *corev1.ReplicationController, tombstone bool) {
+	b.opts.Managers.Forget(rc.UID) // The ReplicationController loop may not run beside this one.
+	b.opts.Ledger.Forget(rc.UID)
 	b.ForgetKey(engine.KeyOf(rc))
 	b.wake(b.concerned(rc), changes.Deleted(family.KindReplicationController, rc, tombstone, b.now()))
 }

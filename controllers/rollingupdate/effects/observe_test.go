@@ -13,9 +13,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/cache"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/loopscope/loopscope/controllers/engine"
+	"github.com/loopscope/loopscope/controllers/family"
 	"github.com/loopscope/loopscope/controllers/internal/lab"
 	"github.com/loopscope/loopscope/controllers/rollingupdate"
 )
@@ -110,6 +112,31 @@ func TestWhoIsWoken(t *testing.T) {
 		caches.podHandler().OnAdd(pod, false)
 		if got := queued(); got != c.want {
 			t.Errorf("a pod of %s wakes %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// A ReplicationController that is gone leaves nothing behind, whether its deletion was seen or
+// another one stands in its place.
+func TestGoneLeavesNothing(t *testing.T) {
+	for name, lose := range map[string]func(h cache.ResourceEventHandler, rc *corev1.ReplicationController){
+		"deleted": func(h cache.ResourceEventHandler, rc *corev1.ReplicationController) { h.OnDelete(rc) },
+		"replaced": func(h cache.ResourceEventHandler, rc *corev1.ReplicationController) {
+			h.OnUpdate(rc, lab.ReplicationController("web", "new", "9", 3))
+		},
+	} {
+		b := newUpdateCaches(t).controller
+		rc := lab.ReplicationController("web", "old", "8", 3)
+		rc.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}
+		_, err := b.opts.Managers.Strip(rc)
+		lab.Check(t, err)
+		b.opts.Ledger.Written(engine.Entry{UID: "old", Resource: family.ResourceReplicationControllers, RV: "8"})
+		if b.opts.Managers.Len() != 1 || len(b.opts.Ledger.All()) != 1 {
+			t.Fatalf("%s: nothing was remembered", name)
+		}
+		lose(b.controllerHandler(), rc)
+		if managers, writes := b.opts.Managers.Len(), len(b.opts.Ledger.All()); managers != 0 || writes != 0 {
+			t.Errorf("%s: the managers of %d and the writes to %d objects are kept", name, managers, writes)
 		}
 	}
 }
