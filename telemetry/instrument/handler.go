@@ -87,6 +87,9 @@ func (h *handler[K]) OnUpdate(before, after any) {
 	}
 	cause := telemetry.Cause{}
 	if k := h.queue.known; k != nil {
+		if old.GetUID() != o.GetUID() { // Deleted and created again between two looks.
+			k.controller.managers.Forget(old.GetUID())
+		}
 		changed := changes.Between(old, o)
 		cause = changes.Modified(h.kind, old, o, changed, signed(k.controller.managers.Wrote(old, o, changed)), time.Now())
 	}
