@@ -9,8 +9,8 @@ import (
 // LoadJournal is a journal of recorded traces, with the epoch and the numbers
 // that they were recorded with; gaps are normal. The traces are of one epoch and
 // come in the order of their numbers. What Bytes has no room for is given up,
-// the oldest first; Window says how many are left. Nothing is to be recorded
-// in it: its Last is the newest trace there was.
+// the oldest first and the newest never; Window says how many are left. Nothing
+// is to be recorded in it: its Last is the newest trace there was.
 func LoadJournal(o JournalOptions, traces []*Trace) (*Journal, error) {
 	if len(traces) == 0 {
 		return nil, errors.New("load journal: there are no traces to show")
@@ -47,6 +47,8 @@ func (j *Journal) load(t *Trace) {
 	j.wrote.note(t)
 	j.board.put(t)
 	j.last.Store(t.Seq)
-	for j.bytes > j.opts.Bytes && j.evictLargest() {
+	// The newest stays, however large it is: readers are told that there is one.
+	for s := &j.shelves[shelfLoaded]; j.bytes > j.opts.Bytes && len(s.items)-s.gone > 1; {
+		j.unshelve(shelfLoaded)
 	}
 }

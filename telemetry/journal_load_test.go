@@ -150,6 +150,22 @@ func TestLoadedJournalIsFull(t *testing.T) {
 	}
 }
 
+// The newest is kept even where there is no room for it, as a reader is never given an empty batch.
+func TestLoadedJournalKeepsTheNewest(t *testing.T) {
+	j, err := LoadJournal(JournalOptions{Loops: TestLoops, Bytes: 1}, loadedTraces())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, _, _ := j.Window(); n != 1 {
+		t.Errorf("%d are kept", n)
+	}
+	for _, after := range []uint64{0, 20} {
+		if batch, missed, err := j.Next(t.Context(), after); !cmp.Equal(seqs(batch), span(21, 21)) || missed != 0 || err != nil {
+			t.Errorf("after %d: %v, %d missed, %v", after, seqs(batch), missed, err)
+		}
+	}
+}
+
 func TestLoadRefuses(t *testing.T) {
 	twice, mixed, back := loadedTraces(), loadedTraces(), loadedTraces()
 	twice[1].Seq = 3
