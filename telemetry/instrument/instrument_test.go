@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -238,6 +240,53 @@ func TestNobodyThere(t *testing.T) {
 	if want := "shop/data is waiting: no API server served the last sync (not saved). Tries again in"; !strings.HasPrefix(said(got), want) {
 		t.Errorf("it says %q", said(got))
 	}
+}
+
+// TestNobodyToRead: a sync whose last request is a read that no API server answers says so.
+// One that was given up, another server that is away, and a read before an answer do not
+// count.
+func TestNobodyToRead(t *testing.T) {
+	for name, c := range map[string]struct {
+		handle func(ctx context.Context, x *lab, away kubernetes.Interface) error
+		code   string
+	}{
+		"a read": {func(ctx context.Context, _ *lab, away kubernetes.Interface) error { return read(ctx, away) }, instrument.CodeSilent},
+		"a read, and another error": {func(ctx context.Context, _ *lab, away kubernetes.Interface) error {
+			return fmt.Errorf("no claim: %v", read(ctx, away))
+		}, instrument.CodeSilent},
+		"given up": {func(ctx context.Context, _ *lab, away kubernetes.Interface) error {
+			ctx, cancel := context.WithCancel(ctx)
+			cancel()
+			return read(ctx, away)
+		}, instrument.CodeFailed},
+		"another server": {func(ctx context.Context, x *lab, _ kubernetes.Interface) error {
+			return errors.Join(read(ctx, x.client), &url.Error{Op: "Get", URL: "https://backups/", Err: syscall.ECONNREFUSED})
+		}, instrument.CodeFailed},
+		"a read before an answered one": {func(ctx context.Context, x *lab, away kubernetes.Interface) error {
+			return errors.Join(read(ctx, away), read(ctx, x.client))
+		}, instrument.CodeFailed},
+		"a read before an answered write": {func(ctx context.Context, x *lab, away kubernetes.Interface) error {
+			return errors.Join(read(ctx, away), x.update(ctx, ""))
+		}, instrument.CodeFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := newLab(t, answers(http.StatusOK, claim("12")))
+			closed := httptest.NewServer(http.NotFoundHandler())
+			closed.Close()
+			away := clientOf(t, &rest.Config{Host: closed.URL, QPS: -1})
+			x.queue.Add("shop/data")
+			got := x.sync(func(ctx context.Context, _ string) error { return c.handle(ctx, x, away) })
+			if silent := c.code == instrument.CodeSilent; got.Sentence.Code != c.code || got.Unanswered() != silent || got.Result != telemetry.ResultFailed {
+				t.Errorf("%s, code %s, unanswered %t: %q", got.Result, got.Sentence.Code, got.Unanswered(), said(got))
+			}
+		})
+	}
+}
+
+// read asks an API server for a claim.
+func read(ctx context.Context, client kubernetes.Interface) error {
+	_, err := client.CoreV1().PersistentVolumeClaims("shop").Get(ctx, "data-0", metav1.GetOptions{})
+	return err
 }
 
 // TestDeletionAnsweredWithAStatus: what is deleted keeps the kind that its resource was

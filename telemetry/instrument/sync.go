@@ -36,6 +36,7 @@ type syncUnderWay struct {
 	api     time.Duration
 	err     error
 	gone    bool
+	silent  bool // the last request was a read, and no API server answered it
 }
 
 type contextKey struct{}
@@ -86,7 +87,7 @@ func (s *syncUnderWay) finish(ended time.Time) *telemetry.Trace {
 	t := s.trace
 	t.Ended, t.Gone = ended, s.gone
 	if s.err != nil && t.Failure == nil {
-		t.Failure = failureOf(s.err)
+		t.Failure = s.failureOf(s.err)
 	}
 	t.Rounds = []decision.Round{{Verdict: s.verdict, Outcomes: s.writes}}
 	t.Report = &decision.Report{}
@@ -121,12 +122,16 @@ func (s *syncUnderWay) lost() bool {
 	return n > 0 && s.writes[n-1].State == decision.Unknown
 }
 
-// failureOf keeps of an error what the record may hold.
-func failureOf(err error) *decision.Failure {
+// failureOf keeps of an error what the record may hold. That no API server answered is not read from
+// the error itself: it may be of another server that the handler asks.
+func (s *syncUnderWay) failureOf(err error) *decision.Failure {
 	f := &decision.Failure{Message: line(err.Error()), Reason: string(apierrors.ReasonForError(err))}
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {
 		f.Code = int(status.Status().Code)
+	}
+	if f.Code == 0 && s.silent {
+		f.Reason = decision.Unreachable
 	}
 	return f
 }

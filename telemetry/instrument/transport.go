@@ -2,6 +2,7 @@ package instrument
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -19,9 +20,10 @@ import (
 //	config.Wrap(instrument.Transport)
 //
 // A request belongs to the sync whose context it has; what has none goes through
-// untouched, as reads do. Of a write are kept: what it was and to which object, the
+// untouched. Of a write are kept: what it was and to which object, the
 // resourceVersion that it was decided on and the one that came back, what a patch
 // changes, and how it was answered. Events are no writes, and neither is a dry run.
+// Of a read is kept whether it was answered.
 func Transport(next http.RoundTripper) http.RoundTripper { return &transport{next: next} }
 
 type transport struct {
@@ -42,7 +44,9 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	w, ok := writeOf(r)
 	if !ok {
-		return t.next.RoundTrip(r)
+		res, err := t.next.RoundTrip(r)
+		s.note(func() { s.silent = err != nil && !errors.Is(err, context.Canceled) })
+		return res, err
 	}
 	began := time.Now()
 	res, err := t.next.RoundTrip(r)
@@ -52,6 +56,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	t.learn(w)
 	s.note(func() {
 		s.api += outcome.Took
+		s.silent = false
 		if len(s.writes) >= maxWrites {
 			return
 		}
