@@ -124,7 +124,7 @@ func (b *body) Close() error {
 
 // InstrumentLimiter measures how long requests wait for a client's rate limiter:
 // set it as rest.Config.RateLimiter. A limiter is not told the verb of a
-// request, so that label is empty.
+// request, so that label is empty. The host is that of their URLs.
 func (m *Metrics) InstrumentLimiter(l flowcontrol.RateLimiter, host string) flowcontrol.RateLimiter {
 	return &limiter{RateLimiter: l, waited: m.client.limited.WithLabelValues("", host)}
 }

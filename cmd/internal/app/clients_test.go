@@ -1,6 +1,9 @@
 package app
 
 import (
+	"net/http"
+	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -42,6 +45,55 @@ func TestClientsSignTheirRequests(t *testing.T) {
 	if json.ContentType != runtime.ContentTypeJSON || json.AcceptContentTypes != runtime.ContentTypeJSON {
 		t.Errorf("one that is to speak JSON speaks %s and takes %s", json.ContentType, json.AcceptContentTypes)
 	}
+}
+
+// The metrics of requests and of their rate limiter have the same host, so that they can be joined.
+func TestMetricsNameOneHost(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	want := strings.TrimPrefix(server.URL, "http://")
+	for _, given := range []string{server.URL, want, server.URL + "/behind/a/proxy"} {
+		registry := prometheus.NewRegistry()
+		m, err := metrics.New(registry, metrics.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := client(Options{Config: &rest.Config{Host: given}}.withDefaults(), m, "probe")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = c.Discovery().RESTClient().Get().AbsPath("/readyz").Do(t.Context()).Error() // Any answer will do.
+		for _, name := range []string{"rest_client_requests_total", "rest_client_rate_limiter_duration_seconds"} {
+			if got := hostsOf(t, registry, name); !slices.Equal(got, []string{want}) {
+				t.Errorf("of %s, %s has the hosts %q, want %q", given, name, got, want)
+			}
+		}
+	}
+	if got := hostOf(&rest.Config{Host: "https://a b"}); got != "https://a b" {
+		t.Errorf("of what is no address the host is %q", got)
+	}
+}
+
+// hostsOf are the hosts that a metric has a label for.
+func hostsOf(t *testing.T, from prometheus.Gatherer, name string) (hosts []string) {
+	t.Helper()
+	families, err := from.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		if family.GetName() != name {
+			continue
+		}
+		for _, metric := range family.GetMetric() {
+			for _, label := range metric.GetLabel() {
+				if label.GetName() == "host" {
+					hosts = append(hosts, label.GetValue())
+				}
+			}
+		}
+	}
+	return hosts
 }
 
 // Each process draws its own resync period, from the least one to its double ([M-7]).

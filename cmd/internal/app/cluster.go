@@ -190,12 +190,22 @@ func configOf(opts Options, m *metrics.Metrics, part string) *rest.Config {
 	config.UserAgent = program + "/" + opts.Version + " " + part
 	config.ContentType, config.DisableCompression = opts.ContentType, true // It costs more than it saves so near to an API server.
 	config.AcceptContentTypes = strings.Join(slices.Compact([]string{opts.ContentType, runtime.ContentTypeJSON}), ",")
-	config.RateLimiter = m.InstrumentLimiter(flowcontrol.NewTokenBucketRateLimiter(opts.QPS, opts.Burst), config.Host)
+	config.RateLimiter = m.InstrumentLimiter(flowcontrol.NewTokenBucketRateLimiter(opts.QPS, opts.Burst), hostOf(config))
 	config.Wrap(m.InstrumentTransport)
 	if opts.Watch {
 		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return readOnly{next} })
 	}
 	return config
+}
+
+// hostOf is the host of the API server as requests have it, so that the metrics of both have the
+// same label.
+func hostOf(config *rest.Config) string {
+	server, _, err := rest.DefaultServerUrlFor(config)
+	if err != nil {
+		return config.Host // No client can be made for it, and that error says why.
+	}
+	return server.Host
 }
 
 // lead has the loops carry out what they decided while another process led.
