@@ -349,13 +349,13 @@ func (k *Keeper) Each(ctx context.Context, q telemetry.Query, visit func(*teleme
 	return err
 }
 
-// State is how the history stands now.
+// State is how the history stands now. The file is read without the lock, which a commit needs.
 func (k *Keeper) State() telemetry.ArchiveState {
 	k.mu.RLock()
-	defer k.mu.RUnlock()
-	state := k.tally
-	if k.store != nil {
-		file := k.store.State()
+	state, store := k.tally, k.store
+	k.mu.RUnlock()
+	if store != nil {
+		file := store.State()
 		state.Kept, state.Bytes, state.Oldest, state.Newest = file.Kept, file.Bytes, file.Oldest, file.Newest
 	}
 	return state

@@ -3,6 +3,7 @@ package history
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"errors"
 	"log/slog"
 	"maps"
@@ -616,6 +617,34 @@ func TestNothingIsReadOfNoFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked("it is closed, as the program ends")
+}
+
+// A State that waits for the file holds up nobody who writes it.
+func TestStateWaitsWithoutTheLock(t *testing.T) {
+	k, _ := opened(t, quick())
+	db := k.store.reader.db
+	var busy []*sql.Conn
+	for range readersAtOnce {
+		c, err := db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		busy = append(busy, c)
+	}
+	var asking sync.WaitGroup
+	asking.Go(func() { k.State() })
+	for db.Stats().WaitCount == 0 { // The state waits for one of them.
+		time.Sleep(time.Millisecond)
+	}
+	if !k.mu.TryLock() {
+		t.Error("the keeper is locked while its file is read")
+	} else {
+		k.mu.Unlock()
+	}
+	for _, c := range busy {
+		_ = c.Close()
+	}
+	asking.Wait()
 }
 
 // ends is the end of Run.
