@@ -157,8 +157,9 @@ func NewJournal(o JournalOptions) *Journal {
 }
 
 // Record sets Version, Epoch and Seq and keeps the trace, which nobody may
-// change from then on. It never waits for a reader and never panics: a trace
-// that cannot be recorded must not stop a sync.
+// change from then on. It never waits for a reader that follows with Next, and for
+// look-ups, which hold the journal's lock, no longer than one takes. It never panics:
+// a trace that cannot be recorded must not stop a sync.
 func (j *Journal) Record(t *Trace) {
 	if t == nil {
 		return

@@ -6,10 +6,10 @@ import "slices"
 // It is the same for the same catalogue.
 type Graph struct {
 	Loop string
-	// Places are the questions in the order of the catalogue. ToReport stands before
+	// Nodes are the questions in the order of the catalogue. ToReport stands before
 	// the first question that a report asks, and ToEnd last.
 	Nodes []Node
-	// Ways are sorted by the place they leave, then by answer, the usual way first.
+	// Edges are sorted by the place they leave, then by answer, the usual way first.
 	Edges []Edge
 }
 

@@ -45,7 +45,7 @@ func code(err error) int {
 }
 
 // broken reports whether an open file can be of no use any more, so that it is
-// worth to be opened anew: it may have been replaced.
+// worth opening again: it may have been replaced.
 func broken(err error) bool {
 	switch code(err) {
 	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB, lib.SQLITE_CANTOPEN:

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// SQLite's own errors are said with what to do, and tell whether a file is worth to be
-// opened anew, or is somebody else's for now.
+// SQLite's own errors are said with what to do, and tell whether a file is worth
+// opening again, or is somebody else's for now.
 func TestErrorsAreExplained(t *testing.T) {
 	folder := t.TempDir()
 	try := func(name, options string, do func(*sql.DB) error) error {
