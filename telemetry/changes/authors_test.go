@@ -527,6 +527,35 @@ func check(t testing.TB, err error) {
 	}
 }
 
+// TestObjectsAreBounded: where objects are not forgotten, the newest has room and others have none,
+// and a new version of one that is known needs none.
+func TestObjectsAreBounded(t *testing.T) {
+	m := NewManagers()
+	m.KeepAtMost(3)
+	see := func(uid, rv string) *metav1.PartialObjectMetadata {
+		o := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{UID: types.UID(uid), ResourceVersion: rv, ManagedFields: []metav1.ManagedFieldsEntry{signedBy("helm", "", 1, "{}")}}}
+		_, err := m.Strip(o)
+		check(t, err)
+		return o
+	}
+	for i := range 10 {
+		if got := m.Made(see(strconv.Itoa(i), "1")); m.Len() != min(i+1, 3) || !slices.Equal(got, []string{"helm"}) {
+			t.Errorf("of %d objects %d are remembered, the newest as made by %v", i+1, m.Len(), got)
+		}
+	}
+	see("9", "2")
+	if m.Len() != 3 {
+		t.Errorf("a new version of one leaves %d", m.Len())
+	}
+	m.KeepAtMost(0)
+	for i := range 10 {
+		see(strconv.Itoa(i), "3")
+	}
+	if m.Len() != 10 {
+		t.Errorf("without a bound %d are remembered", m.Len())
+	}
+}
+
 // TestMakersOfPods: who made a pod is remembered by its first version, of the newest pods alone, and only
 // where somebody asks for that.
 func TestMakersOfPods(t *testing.T) {

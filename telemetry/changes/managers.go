@@ -37,6 +37,7 @@ type Managers struct {
 	// pods are those of the table, the oldest first, where ofPods is set.
 	pods   []types.UID
 	ofPods bool
+	atMost int // objects in the table; 0 is any number
 }
 
 // signedVersion is one version of an object and the entries of its managedFields.
@@ -93,11 +94,27 @@ func (m *Managers) remember(uid types.UID, rv string, fields []metav1.ManagedFie
 	if newest.rv == rv && rv != "" {
 		return // A list has shown once more what a watch had.
 	}
+	if known == nil && m.atMost > 0 && len(m.table) >= m.atMost {
+		m.dropAny()
+	}
 	if len(known) >= maxVersions {
 		known = slices.Delete(known, 0, 1+len(known)-maxVersions)
 	}
 	m.table[uid] = append(known, signedVersion{rv, entriesOf(fields, newest.entries)})
 }
+
+// dropAny drops one object or another: which of them are gone is not known, and one that is not is
+// remembered again with its next version. The table is locked.
+func (m *Managers) dropAny() {
+	for uid := range m.table {
+		delete(m.table, uid)
+		return
+	}
+}
+
+// KeepAtMost bounds the number of objects, for a caller who does not hear of every one that is gone.
+// It is called before Strip.
+func (m *Managers) KeepAtMost(objects int) { m.atMost = objects }
 
 // KeepPods has the table remember who made the newest pods, by the first version that is seen of each. All
 // of their writers would be most of the table, and answer no other question. It is called before Strip.

@@ -18,6 +18,10 @@ type Recorder interface {
 	SyncOf(kind, namespace, name, rv string) (seq uint64, ok bool)
 }
 
+// maxObjects bounds the objects of which is kept who signed them: that one is gone is heard only of
+// kinds with a Handler.
+const maxObjects = 1 << 16
+
 // Controller is one instrumented controller. Its methods are safe for concurrent use.
 type Controller struct {
 	loop     decision.Loop
@@ -44,7 +48,9 @@ func New(recorder Recorder, loop decision.Loop) (*Controller, error) {
 	if j, ok := recorder.(*telemetry.Journal); ok && j == nil {
 		recorder = nil
 	}
-	return &Controller{loop: loop, recorder: recorder, managers: changes.NewManagers()}, nil
+	c := &Controller{loop: loop, recorder: recorder, managers: changes.NewManagers()}
+	c.managers.KeepAtMost(maxObjects)
+	return c, nil
 }
 
 // Off reports whether nothing is recorded.
@@ -52,8 +58,9 @@ func (c *Controller) Off() bool { return c.recorder == nil }
 
 // Strip is a transform for informers. It takes managedFields out of their objects, which
 // are most of what a cache holds, and keeps who signed what: causes then name who made a
-// change. It is not needed for anything else, and does nothing where recording is
-// switched off.
+// change. It does so for 65536 objects at most: those of kinds without a Handler are not
+// forgotten when they are gone. It is not needed for anything else, and does nothing
+// where recording is switched off.
 func (c *Controller) Strip(obj any) (any, error) {
 	if c.Off() {
 		return obj, nil

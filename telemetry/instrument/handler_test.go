@@ -1,6 +1,7 @@
 package instrument
 
 import (
+	"strconv"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,6 +34,20 @@ func TestGoneIsForgotten(t *testing.T) {
 				t.Errorf("%d objects are remembered, want %d", got, c.want)
 			}
 		})
+	}
+}
+
+// TestSignersAreBounded: of kinds that nobody handles not all objects that ever were are remembered.
+func TestSignersAreBounded(t *testing.T) {
+	control, err := New(telemetry.NewJournal(telemetry.JournalOptions{}), Loop("disk", "Disk"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range maxObjects + 1 {
+		stripped(t, control, types.UID(strconv.Itoa(i)))
+	}
+	if got := control.managers.Len(); got != maxObjects {
+		t.Errorf("%d objects are remembered, want %d", got, maxObjects)
 	}
 }
 
