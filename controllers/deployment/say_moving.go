@@ -21,6 +21,8 @@ func (p *teller) paused() bool {
 		then = p.steps(words("Scaling still works: "), list)
 	}
 	switch {
+	case p.pausedInTrouble():
+		return true
 	case p.newSet == nil:
 		return p.say("paused-pending", decision.ToneNeutral, "is", "paused with a change pending",
 			words("the new template has no ReplicaSet yet"), then)
@@ -30,6 +32,18 @@ func (p *teller) paused() bool {
 	default:
 		return p.say("paused", decision.ToneNeutral, "is", "paused", p.share(), then)
 	}
+}
+
+// pausedInTrouble is one that has too few pods, and somebody has to act: that it was paused on purpose is
+// then the smaller news.
+func (p *teller) pausedInTrouble() bool {
+	f := p.blocker()
+	if f == nil || !f.NeedsAction || p.available >= p.floor() || len(p.written(resized)) > 0 {
+		return false
+	}
+	p.out.Since = f.Since
+	return p.waits(f.Code, p.withCause(append(words("it is paused with "), p.share()...)),
+		p.fit(append(p.recovers().Say("; "), words("while it is paused a new template is not rolled out")...)))
 }
 
 // share is "8 of 8 available".

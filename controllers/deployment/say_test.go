@@ -52,6 +52,11 @@ func TestSentences(t *testing.T) {
 			i := slices.IndexFunc(s.Status.Conditions, func(c decision.Condition) bool { return c.Type == "Available" })
 			s.Status.Conditions[i].Status, s.Status.Conditions[i].Transition = "False", s.Now.Add(-time.Minute)
 		}, "1 of 6 available since 03:12:00; 5 pods are not ready"},
+		{"paused, and its pods crash", "pause", func(s *deployment.Snapshot, _ *decision.Try) {
+			rs := set(s, true)
+			rs.Ready, rs.Available, rs.Unavailable = 0, 0, rs.Replicas
+			rs.Blocking = []deployment.Pod{{Name: "a", Created: s.Now.Add(-time.Hour), Reason: "CrashLoopBackOff"}, {Name: "b", Created: s.Now.Add(-time.Hour), Reason: "CrashLoopBackOff"}}
+		}, "it is paused with 0 of 4 available; 2 pods keep crashing (CrashLoopBackOff)"},
 		{"scaled without a deadline, after one has passed", "scale-up", func(s *deployment.Snapshot, _ *decision.Try) {
 			s.Deadline, s.LastProgress = nil, time.Time{}
 			progressing(s).Reason = "ProgressDeadlineExceeded"
