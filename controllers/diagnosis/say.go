@@ -1,6 +1,7 @@
 package diagnosis
 
 import (
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -145,6 +146,14 @@ func (g *group) sayCrash(w Pods, f *decision.Finding) decision.Words {
 	f.Unblocks = words("when ").Say(prose.Plural(g.count, "it stays", "they stay")).Say(" up or the template changes")
 	of := g.container()
 	switch {
+	case g.runsAgain():
+		f.NeedsAction = false
+		f.Unblocks = words("when ").Say(prose.Plural(g.count, "it becomes", "they become")).Say(" ready")
+		why := "exit code " + strconv.FormatInt(g.pod.Exit.Code, 10)
+		if g.code == Memory {
+			why = "OOMKilled"
+		}
+		return in(g.do("runs again after one restart (", "run again after one restart (").Told(why).Say(")"), of)
 	case g.code == Memory:
 		f.Unblocks = words("when its memory limit is raised or it needs less")
 		said := g.do("keeps running out of memory (OOMKilled", "keep running out of memory (OOMKilled")
@@ -160,6 +169,12 @@ func (g *group) sayCrash(w Pods, f *decision.Finding) decision.Words {
 		return in(g.do("keeps being killed (", "keep being killed (").Told(g.ended()).Say(")"), of)
 	}
 	return in(g.do("keeps crashing (", "keep crashing (").Told(g.ended()).Say(")"), of)
+}
+
+// runsAgain reports whether the container was started again once, as after its node was, and runs: no more can
+// be told of it yet.
+func (g *group) runsAgain() bool {
+	return g.exits == 1 && g.pod.Exit != nil && !g.pod.Running.IsZero() && g.pod.Reason != "CrashLoopBackOff" && g.code != Start
 }
 
 // in names the container behind what is said of the pod.
