@@ -63,6 +63,24 @@ func TestLead(t *testing.T) {
 	})
 }
 
+// keyed says its keys itself.
+type keyed struct{ script }
+
+func (*keyed) Keys() []string { return []string{"shop/gone"} }
+
+// Whoever leads syncs the keys that its controller says, and no others.
+func TestLeadWakesTheKeysOfTheController(t *testing.T) {
+	informer := informers.NewSharedInformerFactory(fake.NewClientset(), 0).Apps().V1().Deployments().Informer()
+	lab.Check(t, informer.GetStore().Add(lab.Deployment("web", "u", "")))
+	l := New(Settings{Name: "test"}, fake.NewClientset(), Options{})
+	l.Use(&keyed{})
+	lab.Check(t, l.Register("deployments", informer, cache.ResourceEventHandlerFuncs{}))
+	l.Lead()
+	if got := lab.Queued(l); !slices.Equal(got, []string{"shop/gone"}) {
+		t.Errorf("it syncs %q", got)
+	}
+}
+
 // sources is a record that knows of one sync.
 type sources struct {
 	lab.Recording

@@ -32,6 +32,12 @@ type Controller interface {
 	Pending() []telemetry.EchoState
 }
 
+// Keyed is a Controller whose keys are not those of the cache of its objects.
+type Keyed interface {
+	// Keys are all that there is something to sync of, in no order.
+	Keys() []string
+}
+
 // Sync is one sync of one key: its snapshot and the typed functions of its loop.
 type Sync interface {
 	// Core is the pure part of the sync.
@@ -178,12 +184,19 @@ func (l *Loop) mode() Mode {
 	return l.opts.Mode
 }
 
-// Lead syncs every object once more, as what was decided so far was not written. It is for
+// Lead syncs every key once more, as what was decided so far was not written. It is for
 // the moment in which Leads becomes true.
 func (l *Loop) Lead() {
-	for _, key := range l.caches[0].informer.GetStore().ListKeys() {
+	for _, key := range l.allKeys() {
 		l.tryNow(key, telemetry.Cause{Kind: telemetry.CauseLead, At: l.opts.Clock.Now()})
 	}
+}
+
+func (l *Loop) allKeys() []string {
+	if c, ok := l.controller.(Keyed); ok {
+		return c.Keys()
+	}
+	return l.caches[0].informer.GetStore().ListKeys()
 }
 
 // tryNow tries a key at once, and as if for the first time.

@@ -112,6 +112,17 @@ func updatesOf(obj any) ([]string, error) {
 	return keys, nil
 }
 
+// Keys are those of all updates, whose old one may be gone. One that nobody updates has none.
+func (b *controller) Keys() []string {
+	var keys []string
+	for _, value := range b.indexer.ListIndexFuncValues(indexUpdates) {
+		if key, is := strings.CutPrefix(value, "old/"); is {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
 // isOld reports whether an update of it is asked for, or was begun, or has left a result.
 func isOld(rc *corev1.ReplicationController) bool {
 	for _, key := range []string{rollingupdate.AnnotationNext, rollingupdate.AnnotationOriginal, rollingupdate.AnnotationParked, rollingupdate.AnnotationResult} {

@@ -141,6 +141,24 @@ func TestGoneLeavesNothing(t *testing.T) {
 	}
 }
 
+// Whoever leads looks at every update, also where the old one is gone, and at nothing that
+// nobody updates ([RU-1]).
+func TestLeadWakesUpdates(t *testing.T) {
+	const request = `{"version":1,"to":"web-2"}`
+	caches := newUpdateCaches(t)
+	caches.Add(t, noted("plain", nil), noted("a", notes{"request": request}), noted("b", notes{"next-controller-id": "b-2"}), noted("b-2", nil), parkedOne("c"),
+		noted("web-2", notes{"update-source-id": "web:u-web", "request": request}))
+	ended := noted("ended", notes{"request": request})
+	caches.Add(t, ended)
+	lab.Check(t, caches.StoreOf(ended).Delete(ended))
+	caches.Lead()
+	got := lab.Queued(caches.Loop)
+	slices.Sort(got)
+	if want := []string{"shop/a", "shop/b", "shop/c", "shop/web"}; !slices.Equal(got, want) {
+		t.Errorf("it wakes %q, want %q", got, want)
+	}
+}
+
 // A cause tells what is asked for, masked as everywhere.
 func TestAsked(t *testing.T) {
 	for request, want := range map[string]string{
