@@ -151,6 +151,7 @@ func (l *Loop) ForgetKey(key string) {
 	l.unresolved.forget(key)
 	l.doubtful.forget(key)
 	l.deferred.forget(key)
+	l.unblocks.forget(key)
 }
 
 // Expectations are what the loop asked to be created and deleted, by key.

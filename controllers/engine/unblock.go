@@ -118,6 +118,13 @@ func (u *unblocker) follow(t *telemetry.Trace) {
 	}
 }
 
+// forget is for a key whose object is gone: its last sync does not say what keeps pods.
+func (u *unblocker) forget(key string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.leave(key, u.keys[key])
+}
+
 // lackOf is what keeps the pods of a sync's object, nothing for the zero one. It is false
 // where the sync does not say: it waited for a write of its own or for pods that it had
 // asked for. What keeps pods that exist is left to the top of a family.

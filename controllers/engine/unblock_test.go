@@ -129,6 +129,33 @@ func TestUnblockSharesAWatch(t *testing.T) {
 	})
 }
 
+// A key whose object is gone waits for nothing any more, although its last sync does not say
+// so; with the last of them the watch ends.
+func TestUnblockForgetsWhatIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, events, tried, client := unblocking(t)
+		l := New(Settings{Name: "test"}, nil, Options{Mode: Act, Metadata: client})
+		u := &l.unblocks
+		u.wake = func(key string, c telemetry.Cause) { tried <- woken{key, c} }
+		ctx, end := context.WithCancel(t.Context())
+		u.run(ctx)
+		defer func() { end(); u.wait() }()
+		u.follow(refusedWith("shop/web-1", overQuota))
+		u.follow(refusedWith("shop/web-2", overQuota))
+		w := lab.Within(t, events, "watch")
+		l.ForgetKey("shop/web-1")
+		u.follow(syncOfKey("shop/web-1", decision.Round{Verdict: decision.Verdict{Stop: true}}))
+		w.Modify(quotaNamed("small", "9"))
+		if synctest.Wait(); len(tried) != 1 || (<-tried).key != "shop/web-2" {
+			t.Error("a key that is gone is tried")
+		}
+		l.ForgetKey("shop/web-2")
+		if len(u.keys) != 0 || len(u.places) != 0 {
+			t.Errorf("keys %v wait in %d places", u.keys, len(u.places))
+		}
+	})
+}
+
 // Without the right to watch nothing is watched, and nothing asks again.
 func TestUnblockWithoutTheRight(t *testing.T) {
 	quotas := enders[diagnosis.Quota].resource.GroupResource()
