@@ -192,14 +192,16 @@ func (u *unblocker) leave(key string, at place) {
 
 // watch follows a place until nobody waits for it.
 func (u *unblocker) watch(ctx context.Context, at place) {
-	for ctx.Err() == nil {
+	for brief := false; ctx.Err() == nil; {
+		began, wasBrief := time.Now(), brief
 		err := u.once(ctx, at)
 		if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsNotFound(err) {
 			u.deny(at, err)
 			return
 		}
-		if err == nil {
-			continue // A watch ends now and then.
+		brief = time.Since(began) < wakeEvery
+		if err == nil && !(brief && wasBrief) {
+			continue // A watch ends now and then, but not each as it begins.
 		}
 		pause := time.NewTimer(watchAgain)
 		select {

@@ -429,6 +429,31 @@ func TestUnblockPassesOver(t *testing.T) {
 	})
 }
 
+// A watch that ends as it begins is begun again at once, and after a pause where the next one
+// does so, too.
+func TestUnblockPausesBetweenBriefWatches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u, events, _, _ := unblocking(t)
+		began := time.Now()
+		u.follow(refusedWith("shop/web-1", overQuota))
+		for i, want := range []time.Duration{0, 0, watchAgain, 2 * watchAgain} {
+			w := lab.Within(t, events, "watch")
+			if at := time.Since(began); at != want {
+				t.Errorf("watch %d begins after %s, want %s", i, at, want)
+			}
+			w.Error(&metav1.Status{Code: 410})
+		}
+		w := lab.Within(t, events, "watch that lasts")
+		time.Sleep(wakeEvery) // Fake time.
+		began = time.Now()
+		w.Stop()
+		lab.Within(t, events, "watch after one that lasted")
+		if took := time.Since(began); took != 0 {
+			t.Errorf("after a watch that lasted it pauses for %s", took)
+		}
+	})
+}
+
 // A watch that ends, or fails on its way, begins anew at once, and one that may not be had is given up.
 func TestUnblockWatchesAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -436,10 +461,12 @@ func TestUnblockWatchesAgain(t *testing.T) {
 		u.follow(refusedWith("shop/web-1", overQuota))
 		lab.Within(t, events, "watch").Stop()
 		began := time.Now()
-		lab.Within(t, events, "watch after one that ended").Error(&metav1.Status{Code: 410})
+		second := lab.Within(t, events, "watch after one that ended")
+		time.Sleep(wakeEvery) // Fake time.
+		second.Error(&metav1.Status{Code: 410})
 		lab.Within(t, events, "watch after one that failed").Modify(quotaNamed("of-another-name", "9"))
-		if took := time.Since(began); took >= watchAgain {
-			t.Errorf("that took %s, as after a request that failed", took)
+		if took := time.Since(began); took != wakeEvery {
+			t.Errorf("that took %s, want %s: no pause", took, wakeEvery)
 		}
 		lab.Within(t, tried, "try")
 		client.PrependWatchReactor("limitranges", func(clienttesting.Action) (bool, watch.Interface, error) {
