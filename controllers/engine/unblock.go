@@ -230,12 +230,20 @@ func (u *unblocker) once(ctx context.Context, at place) error {
 	tick := time.NewTicker(wakeEvery)
 	defer tick.Stop()
 	var last time.Time
+	wake := func() {
+		for _, cause := range pending {
+			u.wakeAll(at, cause)
+		}
+		clear(pending)
+		last = time.Now()
+	}
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case e, open := <-events.ResultChan():
 			if !open || e.Type == watch.Error {
+				wake() // The next watch does not show these changes again.
 				return nil
 			}
 			if r.labelsOnly && sameLabels(labels, e) || r.named && !u.concerns(at, e) {
@@ -249,11 +257,7 @@ func (u *unblocker) once(ctx context.Context, at place) error {
 		case <-tick.C:
 		}
 		if len(pending) > 0 && time.Since(last) >= wakeEvery {
-			for _, cause := range pending {
-				u.wakeAll(at, cause)
-			}
-			clear(pending)
-			last = time.Now()
+			wake()
 		}
 	}
 }

@@ -454,6 +454,22 @@ func TestUnblockPausesBetweenBriefWatches(t *testing.T) {
 	})
 }
 
+// A change that is seen just before the watch ends wakes its key.
+func TestUnblockWakesAsAWatchEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u, events, tried, _ := unblocking(t)
+		u.follow(refusedWith("shop/web-1", overQuota))
+		w := lab.Within(t, events, "watch")
+		w.Modify(quotaNamed("small", "9"))
+		lab.Within(t, tried, "try")
+		w.Modify(quotaNamed("small", "10"))
+		w.Stop()
+		if got := lab.Within(t, tried, "try as the watch ends"); got.cause.NewRV != "10" {
+			t.Errorf("it was woken by %+v", got)
+		}
+	})
+}
+
 // A watch that ends, or fails on its way, begins anew at once, and one that may not be had is given up.
 func TestUnblockWatchesAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
