@@ -47,7 +47,7 @@ func (e *namespaceWatcher) run(ctx context.Context) {
 func (e *namespaceWatcher) prepare(informer cache.SharedIndexInformer, stop func()) error {
 	transforms := informer.SetTransform(metadataOnly)
 	handles := informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
-		if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsNotFound(err) {
+		if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) { // Not 401: credentials are renewed.
 			e.logger.Info("Namespaces are not watched", "error", redact.Message(err.Error()))
 			stop()
 		}

@@ -58,7 +58,7 @@ func TestNamespaceEndingsAreSeen(t *testing.T) {
 func TestNamespacesWithoutTheRight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, answer := range map[string]error{
-			"forbidden": apierrors.NewForbidden(namespaceResource.GroupResource(), "", nil), "not known": apierrors.NewUnauthorized("who?"), "not served": apierrors.NewNotFound(namespaceResource.GroupResource(), ""),
+			"forbidden": apierrors.NewForbidden(namespaceResource.GroupResource(), "", nil), "not served": apierrors.NewNotFound(namespaceResource.GroupResource(), ""),
 		} {
 			client, _ := lab.Namespaces(t)
 			client.PrependReactor("list", "namespaces", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, answer })

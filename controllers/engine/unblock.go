@@ -195,7 +195,7 @@ func (u *unblocker) watch(ctx context.Context, at place) {
 	for brief := false; ctx.Err() == nil; {
 		began, wasBrief := time.Now(), brief
 		err := u.once(ctx, at)
-		if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsNotFound(err) {
+		if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) { // Not 401: credentials are renewed.
 			u.deny(at, err)
 			return
 		}

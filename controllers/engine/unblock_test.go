@@ -160,7 +160,7 @@ func TestUnblockForgetsWhatIsGone(t *testing.T) {
 func TestUnblockWithoutTheRight(t *testing.T) {
 	quotas := enders[diagnosis.Quota].resource.GroupResource()
 	for name, answer := range map[string]error{
-		"forbidden": apierrors.NewForbidden(quotas, "", nil), "not known": apierrors.NewUnauthorized("who?"), "not served": apierrors.NewNotFound(quotas, ""),
+		"forbidden": apierrors.NewForbidden(quotas, "", nil), "not served": apierrors.NewNotFound(quotas, ""),
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			u, _, _, client := unblocking(t)
@@ -182,9 +182,10 @@ func TestUnblockWithoutTheRight(t *testing.T) {
 	}
 }
 
-// A request that fails is sent again after a pause, and no sooner.
+// A request that fails is sent again after a pause, and no sooner; so also where the
+// credentials are not accepted, which somebody may renew.
 func TestUnblockAsksAgain(t *testing.T) {
-	for _, verb := range []string{"list", "watch"} {
+	for verb, answer := range map[string]error{"list": apierrors.NewUnauthorized("who?"), "watch": apierrors.NewInternalError(errors.New("etcd"))} {
 		synctest.Test(t, func(t *testing.T) {
 			u, events, _, client := unblocking(t)
 			down := true
@@ -195,11 +196,11 @@ func TestUnblockAsksAgain(t *testing.T) {
 			}
 			if verb == "list" {
 				client.PrependReactor("list", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
-					return fails(), nil, apierrors.NewInternalError(errors.New("etcd"))
+					return fails(), nil, answer
 				})
 			} else {
 				client.PrependWatchReactor("*", func(clienttesting.Action) (bool, watch.Interface, error) {
-					return fails(), nil, apierrors.NewInternalError(errors.New("etcd"))
+					return fails(), nil, answer
 				})
 			}
 			began := time.Now()

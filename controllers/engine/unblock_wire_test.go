@@ -47,7 +47,7 @@ func TestActingUnblock(t *testing.T) {
 						t.Errorf("woke %s because of %s", got.key, got.cause.Object)
 					}
 				}
-				forbidden := strings.HasPrefix(answer, "40")
+				forbidden := answer == "403 by RBAC" || answer == "404 not found"
 				lab.Await(t, "the end of the watch", func() bool { return u.isDenied(code) == forbidden })
 			})
 		}
