@@ -141,7 +141,7 @@ func (o *rollingOptions) steered(started *rolling.Started, verb string) {
 // notice waits until the loop has taken notice, and says in its words how the update stands.
 func (o *rollingOptions) notice(ctx context.Context, c *rolling.Client, started rolling.Started) error {
 	l, err := c.Noticed(ctx, started, o.watching())
-	if err := o.outcome(started.Old, err); err != nil {
+	if err := o.outcome(c.Namespace, started.Old, err); err != nil {
 		return err
 	}
 	o.tell(l)
@@ -196,7 +196,7 @@ func (o *rollingOptions) status(ctx context.Context, c *rolling.Client, old stri
 		return err
 	}
 	if watch && l.UnderWay() {
-		return o.follow(ctx, c, rolling.Started{Old: old, ID: l.Request().ID, Back: l.Request().Abort})
+		return o.follow(ctx, c, rolling.Started{Namespace: c.Namespace, Old: old, ID: l.Request().ID, Back: l.Request().Abort})
 	}
 	if output.forPrograms() {
 		out := looked{Result: l.Result, Look: l}

@@ -235,7 +235,7 @@ func (o *rollingOptions) run(ctx context.Context, args []string) error {
 		if !started.Again {
 			fmt.Fprintf(o.s.out, "The rolling update of %s was asked for.\n", ask.Old)
 		}
-		fmt.Fprintf(o.s.out, "Watch it with 'loopscope rolling-update status %s --watch'.\n", ask.Old)
+		fmt.Fprintf(o.s.out, "Watch it with 'loopscope rolling-update status %s -n %s --watch'.\n", ask.Old, c.Namespace)
 		return nil
 	}
 	if started.Again {
@@ -283,7 +283,7 @@ func (o *rollingOptions) plan(ctx context.Context, c *rolling.Client, ask rollin
 // follow watches an update to its end, or until somebody has enough of it.
 func (o *rollingOptions) follow(ctx context.Context, c *rolling.Client, started rolling.Started) error {
 	began := time.Now()
-	if err := o.outcome(started.Old, c.Follow(ctx, started, o.watching())); err != nil {
+	if err := o.outcome(c.Namespace, started.Old, c.Follow(ctx, started, o.watching())); err != nil {
 		return err
 	}
 	what := "complete"
@@ -300,14 +300,14 @@ func (o *rollingOptions) watching() rolling.Watching {
 }
 
 // outcome is how following an update ends the command.
-func (o *rollingOptions) outcome(old string, err error) error {
+func (o *rollingOptions) outcome(namespace, old string, err error) error {
 	var stuck *rolling.Stuck
 	switch {
 	case errors.As(err, &stuck):
 		fmt.Fprintln(o.s.err, stuck.Sentence)
 		return needsYou{}
 	case errors.Is(err, context.Canceled):
-		return fmt.Errorf("interrupted, and what was asked for stands without this command: watch it with 'loopscope rolling-update status %s --watch', hold it with 'pause', go back with 'abort'", old)
+		return fmt.Errorf("interrupted, and what was asked for stands without this command: watch it with 'loopscope rolling-update status %s -n %s --watch', hold it with 'pause', go back with 'abort'", old, namespace)
 	}
 	return err
 }

@@ -63,7 +63,7 @@ func (t *teller) state() {
 	case leafDeleting:
 		t.is(decision.ToneNeutral, "deleting", "being deleted", words("the update waits for what becomes of it"), nil)
 	case leafPaused:
-		t.is(decision.ToneNeutral, "paused", "paused", t.sizes(), words("Continues with loopscope rolling-update resume ").Name(t.s.Name))
+		t.is(decision.ToneNeutral, "paused", "paused", t.sizes(), words("Continues with loopscope rolling-update resume ").Name(t.s.Name).Say(" -n ").Name(t.s.Namespace))
 	case leafReported:
 		t.unreported()
 	case leafPeriod:
@@ -129,7 +129,7 @@ func (t *teller) rescaledBy() {
 		by = words("").Name(c.Scaler)
 	}
 	lead := append(by, words(" has scaled ").Name(c.Name).Say(" from ").Count("given", *c.Given).Say(" to ").Count("size", c.Size).Say(prose.Plural(c.Size, " pod", " pods")+" in the middle of the update")...)
-	t.is(decision.ToneWaiting, "rescaled", "waiting", lead, words("Unblocks when it has ").Count("given", *c.Given).Say(" again: stop what scales it, then kubectl scale rc ").Name(c.Name).Say(" --replicas=").Count("given", *c.Given))
+	t.is(decision.ToneWaiting, "rescaled", "waiting", lead, words("Unblocks when it has ").Count("given", *c.Given).Say(" again: stop what scales it, then kubectl -n ").Name(t.s.Namespace).Say(" scale rc ").Name(c.Name).Say(" --replicas=").Count("given", *c.Given))
 	t.tooLong()
 }
 
@@ -163,9 +163,9 @@ func (t *teller) ended() {
 }
 
 func (t *teller) left() {
-	then := words("Finish it, or go back, with loopscope rolling-update resume ").Name(t.s.Name)
+	then := words("Finish it with loopscope rolling-update resume ").Name(t.s.Name).Say(" -n ").Name(t.s.Namespace)
 	lead := words("an update to ").Name(t.s.NewName).Say(" was left half-done, and nobody asks for the rest; ")
-	t.is(decision.ToneWaiting, "half-done", "waiting", append(lead, t.sizes()...), then.Say(" or abort ").Name(t.s.Name))
+	t.is(decision.ToneWaiting, "half-done", "waiting", append(lead, t.sizes()...), then.Say(", or go back with abort in place of resume"))
 }
 
 // sizes is how far the update is.
@@ -286,7 +286,7 @@ func (t *teller) goBackWith() {
 	if t.s.Old == nil {
 		return
 	}
-	t.out.Then = t.out.Then.Say(". To go back: loopscope rolling-update abort ").Name(t.s.Name)
+	t.out.Then = t.out.Then.Say(". To go back: loopscope rolling-update abort ").Name(t.s.Name).Say(" -n ").Name(t.s.Namespace)
 	t.saysHowToGoBack = true
 }
 

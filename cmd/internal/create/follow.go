@@ -200,8 +200,8 @@ func (f *follower) unfinished(ctx context.Context) error {
 	for _, o := range f.left {
 		names = append(names, o.String())
 	}
-	return fmt.Errorf("%s%s: %s. What was written stays; `loopscope explain %s` says why it is as it is",
-		why, prose.Span(after), prose.Some(names, mostNames), names[0])
+	return fmt.Errorf("%s%s: %s. What was written stays; `loopscope explain %s -n %s` says why it is as it is",
+		why, prose.Span(after), prose.Some(names, mostNames), names[0], f.left[0].Namespace)
 }
 
 // Round returns a look at the cluster itself, which reads each namespace once.

@@ -67,7 +67,7 @@ func TestFollow(t *testing.T) {
 		{"paused", map[string][]decision.Sentence{"web": {paused}}, 0, 5 * time.Second, "deployment/web: shop/web is neutral", 1},
 		{"stuck", map[string][]decision.Sentence{"web": {moving, pulling}}, 0, 6 * time.Second, "deployment/web: shop/web is waiting", 2},
 		{"failed", map[string][]decision.Sentence{"web": {failed}, "api": {moving}}, 0, 5 * time.Second, "deployment/web: shop/web is failed", 2},
-		{"too slow", map[string][]decision.Sentence{"web": {moving}}, 90 * time.Second, 90 * time.Second, "not complete after 1m 30s: deployment/web. What was written stays; `loopscope explain deployment/web`", 1},
+		{"too slow", map[string][]decision.Sentence{"web": {moving}}, 90 * time.Second, 90 * time.Second, "not complete after 1m 30s: deployment/web. What was written stays; `loopscope explain deployment/web -n shop`", 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

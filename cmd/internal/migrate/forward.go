@@ -262,7 +262,7 @@ func finish(c *Cluster, o *Options) Step {
 		return s
 	}
 	if o.Keep {
-		return done("Deployment %s has the pods%s, and ReplicationController %s stays with a size of 0: `loopscope migrate rc/%s --undo --write` goes back", d.Name, asPaused(d), rc.Name, rc.Name)
+		return done("Deployment %s has the pods%s, and ReplicationController %s stays with a size of 0: `loopscope migrate rc/%s -n %s --undo --write` goes back", d.Name, asPaused(d), rc.Name, rc.Name, rc.Namespace)
 	}
 	return act("delete the ReplicationController, and leave what it may own: from here there is no way back", "it has no pods that run, so nothing happens to any",
 		write(Delete, rc))

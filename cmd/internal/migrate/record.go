@@ -110,7 +110,7 @@ func TakenOver(rc *corev1.ReplicationController) error {
 	case err != nil || r == nil:
 		return err
 	case !released(rc):
-		return fmt.Errorf("a migration of %s to Deployment %s has begun: complete it with 'loopscope migrate rc/%s --write', or go back with 'loopscope migrate rc/%s --undo --write'", rc.Name, r.Deployment, rc.Name, rc.Name)
+		return fmt.Errorf("a migration of %s to Deployment %s has begun: complete it with 'loopscope migrate rc/%[3]s -n %[4]s --write', or go back with 'loopscope migrate rc/%[3]s -n %[4]s --undo --write'", rc.Name, r.Deployment, rc.Name, rc.Namespace)
 	}
 	container := "CONTAINER"
 	if t := rc.Spec.Template; t != nil && len(t.Spec.Containers) == 1 {

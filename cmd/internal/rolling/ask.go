@@ -128,7 +128,7 @@ func differences(from, to *rollingupdate.Request) (list []string) {
 // to what is asked for, as far as it is known.
 func underWay(rc *corev1.ReplicationController, now *rollingupdate.Request, fixed []string) error {
 	old := rc.Name
-	what, back := "a rolling update to "+now.Goal(), fmt.Sprintf(", or take it back with 'loopscope rolling-update abort %s' and ask again then", old)
+	what, back := "a rolling update to "+now.Goal(), fmt.Sprintf(", or take it back with 'loopscope rolling-update abort %s -n %s' and ask again then", old, rc.Namespace)
 	if _, ends := rc.Annotations[rollingupdate.AnnotationParked]; ends {
 		back = ", and ask again when that has ended"
 	}
@@ -140,12 +140,12 @@ func underWay(rc *corev1.ReplicationController, now *rollingupdate.Request, fixe
 	} else {
 		what = fmt.Sprintf("%s of %s is under way", what, old)
 	}
-	return fmt.Errorf("%s. Watch it with 'loopscope rolling-update status %s --watch'%s", what, old, back)
+	return fmt.Errorf("%s. Watch it with 'loopscope rolling-update status %s -n %s --watch'%s", what, old, rc.Namespace, back)
 }
 
 // Started is an update that was asked for.
 type Started struct {
-	Old string
+	Namespace, Old string
 	// ID is that of the request, by which its end is known.
 	ID string
 	// Request is what stands there now.
@@ -174,7 +174,7 @@ func (s *Started) Told() string {
 		text += ", and stays as it was asked for"
 	}
 	if s.Request.Paused {
-		text += fmt.Sprintf(". It is paused: to go on, 'loopscope rolling-update resume %s'", s.Old)
+		text += fmt.Sprintf(". It is paused: to go on, 'loopscope rolling-update resume %s -n %s'", s.Old, s.Namespace)
 	}
 	text += "."
 	if s.Kept != "" {
@@ -194,7 +194,7 @@ func (s *Started) End(chosen bool) string {
 	if chosen {
 		return "At the end " + end + "."
 	}
-	return fmt.Sprintf("At the end %s, as kubectl would have done. To choose otherwise: 'loopscope rolling-update resume %s --cleanup=%s'.", end, s.Old, otherThan(s.Request.Cleanup))
+	return fmt.Sprintf("At the end %s, as kubectl would have done. To choose otherwise: 'loopscope rolling-update resume %s -n %s --cleanup=%s'.", end, s.Old, s.Namespace, otherThan(s.Request.Cleanup))
 }
 
 func otherThan(c rollingupdate.Cleanup) string {

@@ -49,7 +49,7 @@ func TestBeginChanges(t *testing.T) {
 		t.Errorf("the request is %s", r.Text())
 	}
 	const told = "The rolling update of web to image web:2 is under way already, and was changed: surge 1 to 3, unavailable 0 to 25%, update period 1m to 30s and clean-up rename to preserve." +
-		" It is paused: to go on, 'loopscope rolling-update resume web'."
+		" It is paused: to go on, 'loopscope rolling-update resume web -n shop'."
 	if got := s.Told(); got != told {
 		t.Errorf("it says %q", got)
 	}
@@ -90,7 +90,7 @@ func TestBeginCannotChange(t *testing.T) {
 			"image web:2 to web:3, new name none to web-3, container web to side, pull policy Always to Never and deployment label key deployment to track"},
 		{"a file", asking(`{"version":1,"id":"x","image":"web:2","to":"web-2"}`), file(controller("web-2", 3, green, nil)), "image web:2 to that of a file"},
 		{"an image", asking(`{"version":1,"id":"x","to":"web-2"}`), image("web:2"), "a rolling update to web-2 of web is under way, and in the middle of it this cannot be changed: image none to web:2"},
-		{"the way back", asking(`{"version":1,"id":"x","image":"web:2","abort":true}`), image("web:2"), "the taking back of a rolling update to image web:2 of web is under way. Watch it with 'loopscope rolling-update status web --watch', and ask again when that has ended"},
+		{"the way back", asking(`{"version":1,"id":"x","image":"web:2","abort":true}`), image("web:2"), "the taking back of a rolling update to image web:2 of web is under way. Watch it with 'loopscope rolling-update status web -n shop --watch', and ask again when that has ended"},
 		{"the clean-up at the end", ends, Ask{Old: "web", Request: rollingupdate.Request{Image: "web:2", Cleanup: rollingupdate.Delete}}, "it is too late to change the clean-up: web is taking over the new pods"},
 	} {
 		client, api := clientOf(c.on)

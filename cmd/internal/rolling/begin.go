@@ -84,13 +84,13 @@ func (c *Client) Begin(ctx context.Context, a Ask) (Started, error) {
 	}); err != nil {
 		return Started{}, errors.Join(err, c.unmake(ctx, made))
 	}
-	return Started{Old: a.Old, ID: f.request.ID, Request: f.request, Unread: f.Unread, written: own}, nil
+	return Started{Namespace: c.Namespace, Old: a.Old, ID: f.request.ID, Request: f.request, Unread: f.Unread, written: own}, nil
 }
 
 // again takes up the update of that ID, which is under way, and changes its request where
 // something else is asked for.
 func (c *Client) again(ctx context.Context, a *Ask, id string) (Started, error) {
-	s := Started{Old: a.Old, ID: id, Again: true}
+	s := Started{Namespace: c.Namespace, Old: a.Old, ID: id, Again: true}
 	if a.New != nil {
 		s.Kept = a.New.Name
 	}
@@ -100,7 +100,7 @@ func (c *Client) again(ctx context.Context, a *Ask, id string) (Started, error) 
 		case err != nil:
 			return err
 		case now == nil || now.ID != id:
-			return errMoved(a.Old)
+			return errMoved(c.Namespace, a.Old)
 		}
 		if s.Request, err = a.onto(rc, now); err != nil {
 			return err
@@ -208,9 +208,9 @@ func (c *Client) getOld(ctx context.Context, name string) (*corev1.ReplicationCo
 	case none != nil:
 		return nil, err
 	case is.left:
-		return nil, fmt.Errorf("%s is gone, and %s was left replacing it half-way: finish that first with 'loopscope rolling-update resume %s'", name, is.on.Name, name)
+		return nil, fmt.Errorf("%s is gone, and %s was left replacing it half-way: finish that first with 'loopscope rolling-update resume %s -n %s'", name, is.on.Name, name, c.Namespace)
 	}
-	return nil, fmt.Errorf("%s is gone, and the update to %s is not over: see it with 'loopscope rolling-update status %s'", name, is.on.Name, name)
+	return nil, fmt.Errorf("%s is gone, and the update to %s is not over: see it with 'loopscope rolling-update status %s -n %s'", name, is.on.Name, name, c.Namespace)
 }
 
 func annotate(rc *corev1.ReplicationController, key, value string) {
@@ -228,7 +228,7 @@ func requestOf(rc *corev1.ReplicationController) (*rollingupdate.Request, error)
 	}
 	r, err := rollingupdate.ParseRequest(text)
 	if err != nil {
-		return nil, fmt.Errorf("the request on %s cannot be read (%s): remove it with 'kubectl annotate rc %s %s-'", rc.Name, prose.Clip(err.Error(), 160), rc.Name, rollingupdate.AnnotationRequest)
+		return nil, fmt.Errorf("the request on %s cannot be read (%s): remove it with 'kubectl -n %s annotate rc %s %s-'", rc.Name, prose.Clip(err.Error(), 160), rc.Namespace, rc.Name, rollingupdate.AnnotationRequest)
 	}
 	return r, nil
 }

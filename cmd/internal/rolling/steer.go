@@ -25,7 +25,7 @@ func (c *Client) Steer(ctx context.Context, name string, change func(*rollingupd
 	if err != nil {
 		return Started{}, err
 	}
-	s := Started{Old: name, Left: is.left}
+	s := Started{Namespace: c.Namespace, Old: name, Left: is.left}
 	if s.Unread, err = c.mayGoOn(ctx, is, change); err != nil {
 		return Started{}, err
 	}
@@ -38,7 +38,7 @@ func (c *Client) Steer(ctx context.Context, name string, change func(*rollingupd
 		case is.left && now == nil:
 			now, s.written = is.request, &written{on: rc.Name, before: marked(rc)}
 		case !stands:
-			return errMoved(name)
+			return errMoved(c.Namespace, name)
 		}
 		next := *now
 		if err := change(&next); err != nil {
@@ -125,8 +125,8 @@ func madeWith(old string, n *corev1.ReplicationController) string {
 }
 
 // errMoved is where a request has ended or was replaced while it was to be changed.
-func errMoved(name string) error {
-	return fmt.Errorf("it has ended, or was asked for anew, at this moment: look at it with 'loopscope rolling-update status %s'", name)
+func errMoved(namespace, name string) error {
+	return fmt.Errorf("it has ended, or was asked for anew, at this moment: look at it with 'loopscope rolling-update status %s -n %s'", name, namespace)
 }
 
 // errReacted is where a request cannot be withdrawn any more.

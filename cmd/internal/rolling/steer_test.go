@@ -45,11 +45,11 @@ func TestResumeLeft(t *testing.T) {
 		says    string
 	}{
 		{"an image alone", leftTo("web-"+md5, "deployment", md5), "", rollingupdate.Rename, "deployment", "web",
-			"At the end web takes over the pods of web-" + md5 + ", which is deleted, as kubectl would have done. To choose otherwise: 'loopscope rolling-update resume web --cleanup=delete|preserve'."},
+			"At the end web takes over the pods of web-" + md5 + ", which is deleted, as kubectl would have done. To choose otherwise: 'loopscope rolling-update resume web -n shop --cleanup=delete|preserve'."},
 		{"with another label", leftTo("web-"+md5, "track", md5), "", rollingupdate.Rename, "track", "web", "takes over the pods"},
 		{"by the loop", leftTo("web-"+own, "deployment", own), "", rollingupdate.Rename, "deployment", "web", "takes over the pods"},
 		{"a name", leftTo("web-2", "deployment", md5), "", rollingupdate.Delete, "deployment", "web",
-			"At the end web is deleted, and web-2 stays, as kubectl would have done. To choose otherwise: 'loopscope rolling-update resume web --cleanup=rename|preserve'."},
+			"At the end web is deleted, and web-2 stays, as kubectl would have done. To choose otherwise: 'loopscope rolling-update resume web -n shop --cleanup=rename|preserve'."},
 		{"a name that is the label", leftTo("web-v2", "deployment", "v2"), "", rollingupdate.Delete, "deployment", "web", "web is deleted"},
 		{"a word that is the label", leftTo("web-blue", "deployment", "blue"), "", rollingupdate.Delete, "deployment", "web", "web is deleted"},
 		{"a hash that is not the label", leftTo("web-"+md5, "deployment", own), "", rollingupdate.Delete, "deployment", "web", "web is deleted"},
@@ -124,8 +124,8 @@ func TestOldOneIsGone(t *testing.T) {
 	asked := left.DeepCopy()
 	asked.Annotations[rollingupdate.AnnotationRequest] = `{"version":1,"id":"x","to":"web-2"}`
 	for want, have := range map[string][]runtime.Object{
-		"web is gone, and web-2 was left replacing it half-way: finish that first with 'loopscope rolling-update resume web'": {left},
-		"web is gone, and the update to web-2 is not over: see it with 'loopscope rolling-update status web'":                 {asked},
+		"web is gone, and web-2 was left replacing it half-way: finish that first with 'loopscope rolling-update resume web -n shop'": {left},
+		"web is gone, and the update to web-2 is not over: see it with 'loopscope rolling-update status web -n shop'":                 {asked},
 		"there is no ReplicationController web in namespace shop":                                                             nil,
 	} {
 		client, api := clientOf(have...)

@@ -74,7 +74,7 @@ func TestRollingUpdateCommand(t *testing.T) {
 	u.says(t, 0, "and was changed: surge 1 to 2 and timeout 2h to 3h", "web", "-f", next, "--detach", "--surge=2", "--timeout=3h")
 	u.says(t, 1, "web: it is not paused", "resume", "web")
 	u.says(t, 0, "/web is paused: web-v3 has ", "pause", "web")
-	u.says(t, 0, "It is paused: to go on, 'loopscope rolling-update resume web'", "web", "-f", next, "--detach")
+	u.says(t, 0, "It is paused: to go on, 'loopscope rolling-update resume web -n "+u.namespace+"'", "web", "-f", next, "--detach")
 	if _, syncs := fetch(t, m.Dashboard+"/export.jsonl?loop=rollingupdate"); !strings.Contains(syncs, `"manager":"loopscope-rolling-update"`) {
 		t.Error("no sync says who has changed the request")
 	}
