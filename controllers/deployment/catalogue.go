@@ -64,7 +64,7 @@ var guardQuestions = []decision.Question{{
 	Doc: "Those it controls and whose labels match. One that matches and has no controller is adopted, " +
 		"one that does not match any more is released.",
 	Upstream: "getReplicaSetsForDeployment",
-	Answers:  []decision.Answer{leads(unreadable, "report the selector, retry").To(toEnd), passes(decision.Any, "go on with them")},
+	Answers:  []decision.Answer{leads(unreadable, "report the selector, and wait for a change").To(toEnd), passes(decision.Any, "go on with them")},
 }, {
 	ID: qClaim, Tag: "D-4", Text: "Must any be adopted or released first?",
 	Doc:      "Claims come before everything else. They end the sync; their echo brings the next.",
@@ -167,7 +167,7 @@ var strategyQuestions = []decision.Question{{
 		"and where both come to nothing one pod may be unavailable.",
 	Upstream: "syncDeployment",
 	Answers: []decision.Answer{passes(rollingUpdate, "RR-1 to RR-5").To(qNew), leads(recreate, "RC-2 to RC-6").To(qOldActive),
-		leads(unreadable, "report the bound, retry").To(toEnd), leads(decision.Any, "report the strategy, retry").To(toEnd)},
+		leads(unreadable, "report the bound, and wait for a change").To(toEnd), leads(decision.Any, "report the strategy, and wait for a change").To(toEnd)},
 }}
 
 var recreateQuestions = []decision.Question{{

@@ -119,7 +119,7 @@ var Codes = decision.Reasons{Scope: "worker", Kind: "finding", Doc: "What keeps 
 	because(Webhook, "An admission webhook denies the pods, or cannot be asked.", triesOn, "The webhook allows them or answers again, or its configuration changes.", "`kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations`, and the log of the program behind it."),
 	because(Policy, "A ValidatingAdmissionPolicy denies the pods.", triesOn, "The template or the policy changes.", "`kubectl describe validatingadmissionpolicy`."),
 	because(Invalid, "The API server finds the pods of the template invalid.", triesOn, "The template changes.", "Correct the field that the message names."),
-	because(Forbidden, "The loop itself may not create pods in the namespace.", triesOn, "Its service account is granted the permission.", "`kubectl auth can-i create pods --as`."),
+	because(Forbidden, "The loop itself may not create pods in the namespace.", triesOn, "Its service account is granted the permission.", "`kubectl auth can-i create pods -n NAMESPACE --as=USER`, with the user that the message names."),
 	because(Refused, "The API server refuses the pods for a reason that only its message tells.", triesOn, "The refusing component allows them, or the template changes.", "Read the message; events of the namespace say the same."),
 	because(Delete, "The API server refuses to delete pods.", "It is tried again with back-off.", "The refusing component allows it.", "Read the message, and look at the webhooks."),
 	because(Claim, "The pods wait for a PersistentVolumeClaim that is missing or not bound.", oldStay, "The claim exists and is bound.", "`kubectl get pvc` and `kubectl describe pvc`."),

@@ -54,7 +54,7 @@ var Codes = decision.Reasons{Scope: "rollingupdate", Kind: "sentence", Or: &diag
 	because(badSelf, "The request names it as its own replacement.", notTried, "The request changes.", "Name another one.", "RU-4"),
 	because(badMissing, "The one that it is to be updated to does not exist, and no image is given to make it from.", notTried, "It is created.", "Create it with `loopscope rolling-update -f`.", "RU-4"),
 	because(badSource, "One of that name exists and was not made for this update.", notTried, "It is deleted, or the request names another one.", "Choose another name.", "RU-4"),
-	because(badDesired, "The new one does not say how many pods it is to have.", notTried, "Its annotation is set.", "Set desired-replicas.", "RU-4"),
+	because(badDesired, "The new one does not say how many pods it is to have.", notTried, "Its annotation is set.", "Set its annotation `" + AnnotationDesired + "`.", "RU-4"),
 	because(badSelector, "The selectors of the two do not differ, so each would take the other's pods.", notTried, "The new one gets a label of its own.", "Give it one, in selector and template.", "RU-4"),
 	because(badOther, "An update to another one has begun.", notTried, "The request changes, or that update is taken back.", "Take that update back first.", "RU-4"),
 	because(badImage, "The new one exists with another image than the request has.", notTried, "The request changes, or the new one goes.", "Take that update back first.", "RU-4"),
