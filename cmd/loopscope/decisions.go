@@ -28,8 +28,8 @@ func newDecisions(s streams) *cobra.Command {
 		Use:   "decisions [LOOP]",
 		Short: "Print the questions of a loop and where each answer leads, as text or as a diagram",
 		Long: `Prints what a loop asks in a sync, in its order, and where each answer leads: the
-list and the diagram that the console shows at /decisions, without counts. It
-needs neither a cluster nor a running loopscope.
+list and the diagram that the console shows at /decisions, without counts and
+without the Lease. It needs neither a cluster nor a running loopscope.
 
 LOOP is ` + prose.Or(loopNames()) + `; without it all loops are
 printed. An SVG draws one. Mermaid of several loops comes as Markdown, a block each.`,

@@ -40,7 +40,11 @@ It writes nothing, and needs no running loopscope.
 
 With --at or --sync it explains a past state: a sync is read from the history that
 the manager of the current context's cluster keeps on this machine, or has kept,
-or from the file of --history. That needs no cluster.
+or from the file of --history. That needs no cluster. A rolling update is
+rollingupdate/NAME, with the name of the old ReplicationController; of the past any
+other loop's objects are explained as well, such as replicaset/NAME.
+
+It is also called 'why'.
 
 The exit code is 0, 1 after an error, and with --exit-code 2 if it is waiting or
 failed.`,

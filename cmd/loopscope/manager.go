@@ -12,18 +12,20 @@ func newManager(s streams, width int) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "manager",
 		Short: "Run the loops and the console against a cluster",
-		Long: `Runs the Deployment, ReplicaSet and ReplicationController loops against the
-cluster of the current kubeconfig context, and serves the console on this
-machine; with --secure-port also to others, over TLS, as far as the API server
-says that they may.
+		Long: `Runs the Deployment, ReplicaSet and ReplicationController loops, and the one of
+rolling updates of ReplicationControllers, against the cluster of the current
+kubeconfig context, and serves the console on this machine; with --secure-port
+also to others, over TLS, as far as the API server says that they may.
 
-The cluster must not run these three loops elsewhere: start its
+The cluster must not run the first three elsewhere: start its
 kube-controller-manager with
   --controllers=*,-deployment-controller,-replicaset-controller,-replicationcontroller-controller
 Two sets of loops on one cluster fight over every ReplicaSet. With --watch they
 may run elsewhere: this process then decides and writes nothing, and compares
 what it would have written with what the other controller writes. The flag
---controllers is the same here, so that each loop can run in one of the two.`,
+--controllers is the same here, so that each loop can run in one of the two.
+kube-controller-manager has no rolling updates: they are left out here with
+  --controllers=*,-rollingupdate-controller`,
 		Example: `  # The cluster of the current context; console on http://127.0.0.1:8077
   loopscope manager
 

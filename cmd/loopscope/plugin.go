@@ -25,6 +25,7 @@ func asPlugin(root *cobra.Command, called string, args []string) []string {
 		return args
 	}
 	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: pluginCommand}
+	root.Long += "\n\nWithout a command it opens the console, as '" + pluginCommand + " " + openName + "' does."
 	for _, cmd := range append(root.Commands(), root) {
 		cmd.Example = strings.ReplaceAll(cmd.Example, "  "+root.Name()+" ", "  "+pluginCommand+" ")
 	}

@@ -165,7 +165,7 @@ func (o *rollingOptions) newStatus(s streams, width int) *cobra.Command {
 cluster, writes nothing, and needs no manager that runs.
 
 With --watch it goes on until the update has ended: the exit code is then 0, or 2 if
-it does not move or was taken back.`,
+it does not move or is taken back meanwhile. It is 0 if the update has ended before.`,
 		Example: "  loopscope rolling-update status web -n shop\n\n  # To its end\n  loopscope rolling-update status web -n shop --watch\n\n  # For a script\n  loopscope rolling-update status web -n shop -o json | jq -r .text",
 		Args:    oneController,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -39,8 +39,8 @@ func newRoot(raw streams) *cobra.Command {
 asked, the values it compared, what it wrote, what it held back and what would
 unblock it.
 
-A command ends with exit code 0, with 1 after an error, and with 2 where
---exit-code was given and something is waiting or failed.`,
+A command ends with exit code 0, with 1 after an error, and with 2 if something
+needs you: its own help says when. top and explain do so with --exit-code alone.`,
 		Example: `  # Why is this rollout stuck?
   loopscope explain deployment/web -n shop
 
@@ -175,7 +175,7 @@ func checkContext(cmd *cobra.Command) error {
 	case len(names) == 0:
 		return fmt.Errorf("there is no context %q: no kubeconfig has any\nGive a kubeconfig with --kubeconfig, or set KUBECONFIG", flag.Value)
 	default:
-		return fmt.Errorf("there is no context %q in the kubeconfig; there is %s", flag.Value, prose.Some(names, 10))
+		return fmt.Errorf("there is no context %q in the kubeconfig; those there are: %s", flag.Value, prose.Some(names, 10))
 	}
 }
 

@@ -94,7 +94,7 @@ table is waiting or failed.`,
 	o.console.addFlags(cmd)
 	o.console.addNamespace(cmd, "namespace of the Deployments")
 	cmd.Flags().BoolVar(&o.exitCode, "exit-code", false, "end with exit code 2 if anything in the table is waiting or failed")
-	cmd.Flags().StringVar(&o.loop, "loop", app.Loops()[0].Name, "list the objects of this loop, which has to have a list in the console")
+	cmd.Flags().StringVar(&o.loop, "loop", app.Loops()[0].Name, "list the objects of this loop: "+prose.Or(listedLoops())+", or one of another program that has a list in its console")
 	cmd.Flags().BoolVarP(&o.all, "all-namespaces", "A", false, "list the Deployments of every namespace")
 	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "refresh the table in place")
 	cmd.Flags().DurationVar(&o.every, "every", 2*time.Second, "refresh interval of --watch")
