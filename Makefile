@@ -175,7 +175,7 @@ fuzz-long: ## Every fuzz target for 3 minutes, one on each processor (FUZZTIME=1
 	@.ci/fuzz
 
 .PHONY: nightly
-nightly: ## All long suites in one go, with a table at the end; run again, it skips what passed for this commit (some hours)
+nightly: ## The long suites in one go (replay-suites runs two of them once more, and is left to you), with a table at the end; run again, it skips what passed for this commit (some hours)
 	@.ci/nightly
 
 .PHONY: mutants
@@ -230,7 +230,7 @@ release: ## Make a release (VERSION=v1.2.3) in dist/: archives of binaries built
 	@cd deploy/release && GOWORK=off go run . --version "$(VERSION)" --repo "$(CURDIR)" --out "$(abspath $(DIST))" $(ARGS)
 
 .PHONY: deps
-deps: ## Install what the tests need (chromium, prometheus), or say what to install
+deps: ## Install what the tests need (chromium, prometheus, gcc, libc6-dev, binutils, npm), or say what to install
 	@.ci/deps
 
 .PHONY: clean

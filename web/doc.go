@@ -1,7 +1,8 @@
 // Package web is the console: pages, their JSON twins, the live stream, metrics,
 // health and debug endpoints. It may not decide anything, write to a cluster, or
 // make a sync wait. It reads the journal and the states that it is given, and
-// answers GET and HEAD alone.
+// answers GET and HEAD alone, but for a DELETE that begins counts again and a PUT that sets the
+// verbosity of the log.
 //
 // This package is the door. It turns away who may not ask (guard.go), says what is
 // where (routes.go), exports, and answers probes. Every page is in a room of its

@@ -22,7 +22,7 @@ import (
 // routes is every address that the console answers, and nothing else is
 // answered. The order of the wrappers matters: a panic anywhere becomes a page,
 // a foreign host is turned away before anything is looked up, and nothing but
-// GET and HEAD comes through.
+// GET, HEAD and what is in s.changes comes through.
 func (s *Server) routes() chi.Router {
 	r := chi.NewRouter()
 	r.Use(s.pages.Recoverer, headers, s.guard.admit(s), s.readOnly, middleware.GetHead)
