@@ -134,7 +134,7 @@ func (c *Client) prepare(ctx context.Context, f *Foreseen) (*corev1.ReplicationC
 func prepared(old, of *corev1.ReplicationController) (*corev1.ReplicationController, error) {
 	n := of.DeepCopy()
 	desired := sizeOf(old)
-	if of.Spec.Replicas != nil && *of.Spec.Replicas > 0 {
+	if of.Spec.Replicas != nil {
 		desired = *of.Spec.Replicas
 	}
 	selector := n.Spec.Selector
@@ -151,6 +151,8 @@ func prepared(old, of *corev1.ReplicationController) (*corev1.ReplicationControl
 		return nil, fmt.Errorf("%s is the name of the old one: give the new one in the file another name", old.Name)
 	case n.Namespace != "" && n.Namespace != old.Namespace:
 		return nil, fmt.Errorf("the file is of namespace %s, and %s is in %s", n.Namespace, old.Name, old.Namespace)
+	case of.Spec.Replicas != nil && desired <= 0: // Whoever writes that does not ask for the old size.
+		return nil, fmt.Errorf("the file asks for spec.replicas %d, and an update ends with one pod at least: give a higher number, or omit it to have as many as %s", desired, old.Name)
 	case desired == 0:
 		return nil, fmt.Errorf("%s has no pods, and the file asks for none: give spec.replicas", old.Name)
 	case !apart:

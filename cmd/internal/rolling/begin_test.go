@@ -50,6 +50,12 @@ func file(rc *corev1.ReplicationController) Ask {
 	return Ask{Old: "web", New: rc}
 }
 
+// unsized leaves out how many pods it is to have.
+func unsized(rc *corev1.ReplicationController) *corev1.ReplicationController {
+	rc.Spec.Replicas = nil
+	return rc
+}
+
 // What stands in the way is said, and nothing is written ([RU-4]).
 func TestBeginRefuses(t *testing.T) {
 	under := `{"version":1,"id":"x","image":"web:2"}`
@@ -64,7 +70,9 @@ func TestBeginRefuses(t *testing.T) {
 		{"the way back under way", "the taking back of a rolling update to image web:2", []runtime.Object{controller("web", 3, blue, map[string]string{rollingupdate.AnnotationRequest: strings.TrimSuffix(under, "}") + `,"abort":true}`})}, image("web:2")},
 		{"its own name", "web is the name of the old one", []runtime.Object{controller("web", 3, blue, nil)}, file(controller("web", 3, green, nil))},
 		{"the same selector", "has no label that web has with another value", []runtime.Object{controller("web", 3, blue, nil)}, file(controller("web-2", 3, blue, nil))},
-		{"no pods", "web has no pods, and the file asks for none", []runtime.Object{controller("web", 0, blue, nil)}, file(controller("web-2", 0, green, nil))},
+		{"no pods", "web has no pods, and the file asks for none", []runtime.Object{controller("web", 0, blue, nil)}, file(unsized(controller("web-2", 0, green, nil)))},
+		{"a file for no pods", "the file asks for spec.replicas 0, and an update ends with one pod at least: give a higher number, or omit it to have as many as web", []runtime.Object{controller("web", 3, blue, nil)}, file(controller("web-2", 0, green, nil))},
+		{"a file for fewer than none", "the file asks for spec.replicas -1", []runtime.Object{controller("web", 3, blue, nil)}, file(controller("web-2", -1, green, nil))},
 		{"its pods are a Deployment's", "the pods of web belong to Deployment shop-web since 'loopscope migrate'", []runtime.Object{controller("web", 0, map[string]string{"app": "web", "loopscope.dev/migrated-to": "x"}, map[string]string{
 			"loopscope.dev/migration": `{"v":1,"deployment":"shop-web","hash":"x","replicas":3,"selector":{"app":"web"},"templateLabels":{"app":"web"}}`})}, image("web:2")},
 		{"somebody else's", "web-2 exists, and was not made to replace web", []runtime.Object{controller("web", 3, blue, nil), controller("web-2", 3, green, nil)}, file(controller("web-2", 3, green, nil))},
@@ -91,7 +99,7 @@ func TestBeginRefuses(t *testing.T) {
 // again, the same update is taken up.
 func TestBegin(t *testing.T) {
 	client, _ := clientOf(controller("web", 3, blue, nil))
-	ask := file(controller("web-2", 0, green, nil))
+	ask := file(unsized(controller("web-2", 0, green, nil)))
 	s, err := client.Begin(t.Context(), ask)
 	if err != nil || s.Again || s.ID == "" {
 		t.Fatalf("%+v, %v", s, err)

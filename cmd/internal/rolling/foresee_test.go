@@ -142,7 +142,7 @@ func managers(t *testing.T, api *fake.Clientset) *[]string {
 func TestWritesAreSigned(t *testing.T) {
 	client, api := clientOf(controller("web", 3, blue, nil))
 	list := managers(t, api)
-	s, err := client.Begin(t.Context(), file(controller("web-2", 0, green, nil)))
+	s, err := client.Begin(t.Context(), file(unsized(controller("web-2", 0, green, nil))))
 	if err != nil {
 		t.Fatal(err)
 	}
