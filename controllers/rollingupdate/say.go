@@ -60,6 +60,9 @@ func (t *teller) state() {
 	case leafInvalid:
 		t.out.Tone, t.out.Code, t.out.Verb, t.out.State = decision.ToneFailed, t.problem.code, "cannot", "be updated"
 		t.out.Lead, t.out.Then = t.problem.lead, t.problem.do
+		if t.problem.code == badOriginal {
+			t.out.State = "be taken back"
+		}
 	case leafDeleting:
 		t.is(decision.ToneNeutral, "deleting", "being deleted", words("the update waits for what becomes of it"), nil)
 	case leafPaused:

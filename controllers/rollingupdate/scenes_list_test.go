@@ -143,6 +143,8 @@ var scenes = []scene{
 	{name: "back-stuck", comment: "Old pods do not come up again.", snapshot: moving(3, 1, 1, asks(aborted), says("False", "ProgressDeadlineExceeded"), stepped(6*time.Minute), func(s *rollingupdate.Snapshot) {
 		s.Old.Pods = pods("web", 3, 2, "5f8")
 	})},
+	{name: "no-original", comment: "Nobody has written down how many pods the old one had, and the new one has some.", snapshot: moving(2, 3, 3, asks(aborted), func(s *rollingupdate.Snapshot) { s.Old.Original = nil })},
+	{name: "back-unwritten", comment: "The same before the new one had pods: the old one has its size still.", snapshot: moving(3, 0, 0, asks(aborted), says("True", "RollingUpdateAborted"), func(s *rollingupdate.Snapshot) { s.Old.Original = nil }), outcomes: written("")},
 	{name: "back-done", comment: "The old one has all pods: the new one goes.", snapshot: moving(3, 0, 0, asks(aborted), says("True", "RollingUpdateAborted")), outcomes: written("")},
 	{name: "back-deleting", comment: "The new one is on its way out.", snapshot: moving(3, 0, 0, asks(aborted), says("True", "RollingUpdateAborted"), func(s *rollingupdate.Snapshot) { s.New.Deleting = true })},
 	{name: "back-forget", comment: "The notes are removed from the old one.", snapshot: moving(3, 0, 0, asks(aborted), says("True", "RollingUpdateAborted"), withoutNew), outcomes: written("12")},
