@@ -142,9 +142,7 @@ func (o *rollingOptions) arguments(cmd *cobra.Command, args []string) error {
 		return errors.New("these are names of ReplicationControllers: omit the kind and the slash")
 	case o.rollback && (o.image != "" || o.file != "" || len(args) > 1):
 		return errors.New("--rollback takes back what is under way: omit --image, -f and the new name")
-	case o.rollback:
-		return nil
-	case o.image == "" && o.file == "":
+	case !o.rollback && o.image == "" && o.file == "":
 		return errors.New("what is the new one? Give --image or -f")
 	case o.image != "" && o.file != "":
 		return errors.New("--image makes the new one from the old one, and -f reads it from a file: give one of them")

@@ -21,6 +21,13 @@ func TestRollingUpdateArguments(t *testing.T) {
 		{"web --image=a --dry-run -o xml", `"xml" is not known; choose json, yaml or kyaml`},
 		{"web --image=a --dry-run --detach", "omit --detach"},
 		{"web --rollback --image=a", "omit --image"},
+		{"web --rollback --poll-interval=-5s", "--poll-interval has to be 100ms or more"},
+		{"web --rollback --poll-interval=0", "--poll-interval has to be 100ms or more"},
+		{"web --rollback --deployment-label-key=", "--deployment-label-key may not be empty"},
+		{"web --rollback --dry-run=bogus", `--dry-run "bogus": use none, client or server`},
+		{"web --rollback --dry-run --detach", "omit --detach"},
+		{"web --rollback -o yaml", "-o prints what would be written: give --dry-run as well"},
+		{"web --rollback --dry-run -o xml", `"xml" is not known; choose json, yaml or kyaml`},
 		{"resume", "which update?"},
 		{"pause web --detach", "unknown flag: --detach"},
 	} {
