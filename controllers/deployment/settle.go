@@ -82,7 +82,7 @@ func (c *settler) failed() bool {
 // A name that is taken and a namespace that is ending are no refusals: they were learnt.
 func (c *settler) refusedCreate() *refusal {
 	for i, o := range c.last.Outcomes {
-		if i >= len(c.last.Verdict.Actions) || o.State != decision.Refused || o.Failure == nil || o.Failure.Terminal {
+		if i >= len(c.last.Verdict.Actions) || !refused(&o) {
 			continue
 		}
 		if a := c.last.Verdict.Actions[i]; a.Kind == decision.CreateReplicaSet {
@@ -90,6 +90,19 @@ func (c *settler) refusedCreate() *refusal {
 		}
 	}
 	return nil
+}
+
+// refused reports whether an API server said no. One that says that it failed inside is taken at its
+// word: that it has stored the object all the same is for the live read to find out.
+func refused(o *decision.Outcome) bool {
+	switch f := o.Failure; {
+	case f == nil || f.Terminal:
+		return false
+	case o.State == decision.Unknown:
+		return f.Code != 0 && !f.Down()
+	default:
+		return o.State == decision.Refused
+	}
 }
 
 type refusal struct {

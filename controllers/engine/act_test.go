@@ -37,6 +37,8 @@ func TestOutcomeOf(t *testing.T) {
 		{"namespace terminating", terminating, decision.Refused, true},
 		{"too many requests", apierrors.NewTooManyRequests("slow down", 1), decision.Refused, false},
 		{"server error", apierrors.NewInternalError(http.ErrHandlerTimeout), decision.Unknown, false},
+		{"webhook that fails", apierrors.NewInternalError(errors.New(`failed calling webhook "policy.example.com": failed to call webhook: connection refused`)), decision.Refused, false},
+		{"webhook named by a proxy", &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusInternalServerError, Message: `failed calling webhook "x"`}}, decision.Unknown, false},
 		{"gateway timeout", apierrors.NewTimeoutError("etcd", 1), decision.Unknown, false},
 		{"bad gateway", &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusBadGateway}}, decision.Unknown, false},
 		{"no reply", http.ErrServerClosed, decision.Unknown, false},
