@@ -87,6 +87,23 @@ func TestScalingExamples(t *testing.T) {
 	}
 }
 
+// TestTiesOfOneSecond: [S-3] of ReplicaSets that are as large and of one second, the last by name is
+// given what rounding leaves, and the first by name loses it.
+func TestTiesOfOneSecond(t *testing.T) {
+	for want, grown := range map[int64]string{3: "web-1", 1: "web-0"} {
+		s := example{was: 2, want: want, noNew: true, sizes: []int64{1, 1}}.snapshot()
+		for i := range s.ReplicaSets {
+			s.ReplicaSets[i].Created = s.Now.Add(-time.Hour)
+		}
+		v := deployment.Decide(s)
+		for i := range v.Actions {
+			if a := &v.Actions[i]; (a.Size != nil) != (a.Target.Name == grown) {
+				t.Errorf("2 to %d: %s is sized %v, and only %s is to be", want, a.Target.Name, a.Size, grown)
+			}
+		}
+	}
+}
+
 // TestRollingExamples holds the examples of [RR-2] and [RR-3], new ReplicaSet first.
 func TestRollingExamples(t *testing.T) {
 	for _, e := range []example{

@@ -135,18 +135,18 @@ func (t *decider) proportionalBase(rs *ReplicaSet) int64 {
 	return t.s.Status.Replicas
 }
 
-// proportionalOrder puts the largest first; ties newest first where pods are
-// added and oldest first where they go, then by name.
+// proportionalOrder puts the largest first; ties in the order of age where pods go, and
+// the other way round where they are added, names included.
 func proportionalOrder(sets []*ReplicaSet, toAdd int64) {
 	if toAdd == 0 {
 		return
 	}
 	slices.SortStableFunc(sets, func(a, b *ReplicaSet) int {
-		age := a.Created.Compare(b.Created)
+		age := byAge(a, b)
 		if toAdd > 0 {
 			age = -age
 		}
-		return cmp.Or(cmp.Compare(b.Replicas, a.Replicas), age, cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(b.Replicas, a.Replicas), age)
 	})
 }
 
