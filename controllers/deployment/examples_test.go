@@ -2,6 +2,7 @@ package deployment_test
 
 import (
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -99,6 +100,24 @@ func TestTiesOfOneSecond(t *testing.T) {
 		for i := range v.Actions {
 			if a := &v.Actions[i]; (a.Size != nil) != (a.Target.Name == grown) {
 				t.Errorf("2 to %d: %s is sized %v, and only %s is to be", want, a.Target.Name, a.Size, grown)
+			}
+		}
+	}
+}
+
+// TestCeilingIsReadAgain: the ceiling of the largest surge is an annotation that [S-3] takes for a number.
+func TestCeilingIsReadAgain(t *testing.T) {
+	e := example{was: 10, want: 11, sizes: []int64{5, 10}}
+	for _, surge := range []*deployment.IntOrPercent{{Int: math.MaxInt32}, {Percent: "30000000000%"}} {
+		s := e.snapshot()
+		s.MaxSurge = surge
+		actions := deployment.Decide(s).Actions
+		if len(actions) != 2 {
+			t.Fatalf("surge %+v: %d writes, want 2", surge, len(actions))
+		}
+		for _, a := range actions {
+			if *a.Stamp.Max != math.MaxInt32 || a.Size != nil && (a.Size.To < a.Size.From || a.Size.To > math.MaxInt32) {
+				t.Errorf("surge %+v: %s is sized %v under a ceiling of %d", surge, a.Target.Name, a.Size, *a.Stamp.Max)
 			}
 		}
 	}

@@ -35,8 +35,9 @@ func Resolve(want int64, surge, unavailable *Amount) (Bounds, error) {
 	return b, nil
 }
 
-// Ceiling is the most pods that may be asked for.
-func (b Bounds) Ceiling() int64 { return b.Want + b.Surge }
+// Ceiling is the most pods that may be asked for. It is written down in an annotation and asked for in
+// sizes, so it is a count like any other.
+func (b Bounds) Ceiling() int64 { return min(b.Want+b.Surge, maxCount) }
 
 // Missing is how many of Want may be unavailable: Unavailable, but never more
 // than there are, and none of none.

@@ -30,7 +30,10 @@ func TestResolve(t *testing.T) {
 		{"200 %", 4, share("200%"), share("0%"), Bounds{4, 8, 0}, 12, 4},
 		{"1 % of 100 exactly", 100, share("1%"), share("1%"), Bounds{100, 1, 1}, 101, 99},
 		{"1 % of 101", 101, share("1%"), share("1%"), Bounds{101, 2, 1}, 103, 100},
-		{"capped where int32 would wrap", 2147483647, share("2147483647%"), count(0), Bounds{2147483647, 2147483647, 0}, 4294967294, 2147483647},
+		{"capped where int32 would wrap", 2147483647, share("2147483647%"), count(0), Bounds{2147483647, 2147483647, 0}, 2147483647, 2147483647},
+		{"a share above int32 is still a share", 1, share("3000000000%"), count(0), Bounds{1, 30000000, 0}, 30000001, 1},
+		{"and is capped", 100, share("3000000000%"), share("9223372036854775807%"), Bounds{100, 2147483647, 2147483647}, 2147483647, 0},
+		{"of none it is none", 0, share("3000000000%"), count(1), Bounds{0, 0, 1}, 0, 0},
 		{"shares of fewer than none are none", -3, share("100%"), count(2), Bounds{-3, 0, 2}, -3, -3},
 		{"negative counts are none", 5, count(-1), count(-1), Bounds{5, 0, 1}, 5, 4},
 	} {
@@ -61,8 +64,8 @@ func TestResolveErrors(t *testing.T) {
 		"123456789012345678901234":  `maxSurge: read "123456789012345678901234": ` + advice,
 		"1234567890123456789012345": `maxSurge: read "12345678901234567890123…": ` + advice,
 		"x23456789012345678901234%": `maxSurge: read "x2345678901234567890123…": ` + advice,
-		"123456789012345678901234%": `maxSurge: read "12345678901234567890123…": above 2147483647%`,
-		"2147483648%":               `maxSurge: read "2147483648%": above 2147483647%`,
+		"123456789012345678901234%": `maxSurge: read "12345678901234567890123…": above 9223372036854775807%`,
+		"9223372036854775808%":      `maxSurge: read "9223372036854775808%": above 9223372036854775807%`,
 	} {
 		if _, err := Resolve(10, share(text), nil); err == nil || err.Error() != want {
 			t.Errorf("surge %q gives %v, want %s", text, err, want)

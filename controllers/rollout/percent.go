@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
 	"github.com/loopscope/loopscope/telemetry/prose"
@@ -24,20 +25,20 @@ type Amount struct {
 var errPercent = errors.New(`a percentage is a whole number with a percent sign, such as "25%"`)
 
 // Percent parses a share such as "25%" and returns its number. Signs, spaces,
-// fractions and anything above 2147483647% are errors, as is a missing sign.
+// fractions and what no int64 holds are errors, as is a missing sign.
 func Percent(share string) (int64, error) {
 	digits, ok := strings.CutSuffix(share, "%")
 	if !ok || digits == "" {
 		return 0, fmt.Errorf("read %q: %w", prose.Clip(share, 24), errPercent)
 	}
-	var n int64
 	for _, c := range []byte(digits) {
 		if c < '0' || c > '9' {
 			return 0, fmt.Errorf("read %q: %w", prose.Clip(share, 24), errPercent)
 		}
-		if n = n*10 + int64(c-'0'); n > maxCount {
-			return 0, fmt.Errorf("read %q: above %d%%", prose.Clip(share, 24), int64(maxCount))
-		}
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("read %q: above %d%%", prose.Clip(share, 24), int64(math.MaxInt64))
 	}
 	return n, nil
 }
@@ -51,8 +52,11 @@ func (a Amount) of(want int64, up bool) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	// want and percent are below 2^31, so the product fits.
-	product := percent * min(max(want, 0), maxCount)
+	want = max(want, 0)
+	if want > 0 && percent > 100*maxCount/want {
+		return maxCount, nil // The product might not fit.
+	}
+	product := percent * want
 	n := product / 100
 	if up && product%100 != 0 {
 		n++

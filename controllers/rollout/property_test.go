@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"fmt"
+	"math"
 	"math/big"
 	"testing"
 
@@ -14,7 +15,7 @@ const limit = 1<<31 - 1
 func TestSharesAgreeWithBigIntegers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := rapid.Int64Range(0, limit).Draw(t, "want")
-		percent := rapid.Int64Range(0, limit).Draw(t, "percent")
+		percent := rapid.Int64Range(0, math.MaxInt64).Draw(t, "percent")
 		text := &Amount{Percent: fmt.Sprintf("%d%%", percent)}
 		b, err := Resolve(want, text, text)
 		if err != nil {
@@ -29,6 +30,9 @@ func TestSharesAgreeWithBigIntegers(t *testing.T) {
 		surge, unavailable := capped(up), capped(down)
 		if surge == 0 && unavailable == 0 {
 			unavailable = 1
+		}
+		if exact := capped(new(big.Int).Add(big.NewInt(want), big.NewInt(surge))); b.Ceiling() != exact {
+			t.Fatalf("the ceiling of %d and %d is %d, want %d", want, surge, b.Ceiling(), exact)
 		}
 		if b.Surge != surge || b.Unavailable != unavailable {
 			t.Fatalf("%d%% of %d is surge %d and unavailable %d, want %d and %d", percent, want, b.Surge, b.Unavailable, surge, unavailable)
@@ -146,9 +150,25 @@ func TestProportionalSharesEverything(t *testing.T) {
 	})
 }
 
+// TestSizesFitTheAPI: no size is one that an API object cannot hold, whatever is asked for and
+// whatever the annotations say.
+func TestSizesFitTheAPI(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		count := rapid.OneOf(rapid.Int64Range(0, limit), rapid.Int64Range(0, 20), rapid.Int64Range(limit-20, limit))
+		members := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Member {
+			return Member{count.Draw(t, "size"), count.Draw(t, "base")}
+		}), 1, 5).Draw(t, "members")
+		for i, n := range Proportional(members, count.Draw(t, "want"), count.Draw(t, "surge")) {
+			if n < 0 || n > limit {
+				t.Fatalf("member %d is given %d", i, n)
+			}
+		}
+	})
+}
+
 // FuzzPercent: whatever is accepted means what it says, and is written so.
 func FuzzPercent(f *testing.F) {
-	for _, seed := range []string{"25%", "0%", "100%", "%", "", "-1%", "1.5%", "2147483647%", "2147483648%", "١٢%", "00%", "9%%"} {
+	for _, seed := range []string{"25%", "0%", "100%", "%", "", "-1%", "1.5%", "2147483647%", "2147483648%", "9223372036854775807%", "9223372036854775808%", "١٢%", "00%", "9%%"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -161,7 +181,7 @@ func FuzzPercent(f *testing.F) {
 		}
 		digits := text[:len(text)-1]
 		exact, ok := new(big.Int).SetString(digits, 10)
-		if !ok || exact.Cmp(big.NewInt(n)) != 0 || n > limit {
+		if !ok || exact.Cmp(big.NewInt(n)) != 0 {
 			t.Fatalf("%q is read as %d", text, n)
 		}
 	})

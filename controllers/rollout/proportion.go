@@ -15,7 +15,7 @@ type Member struct {
 func Proportional(members []Member, want, surge int64) []int64 {
 	sizes, allowed := make([]int64, len(members)), int64(0)
 	if want > 0 {
-		allowed = want + surge
+		allowed = Bounds{Want: want, Surge: surge}.Ceiling()
 	}
 	toAdd := allowed
 	for i, m := range members {
@@ -57,7 +57,7 @@ func fraction(m Member, want, allowed int64) int64 {
 	case m.Base <= 0:
 		return 0
 	default:
-		return half(m.Size*allowed, m.Base) - m.Size
+		return min(half(m.Size*allowed, m.Base), maxCount) - m.Size // A base that is too small makes it any size.
 	}
 }
 
