@@ -119,10 +119,14 @@ func (t *replicaSetSync) addPod(p *corev1.Pod, full labels.Selector, mine, match
 
 // deletionCost reads the annotation the way the API server validates it: an
 // int32 without a plus sign or leading zeros; anything else counts as 0 ([P-6]).
+// It looks for these at the first character only, so that zeros may follow a minus sign.
 func deletionCost(p *corev1.Pod) int64 {
 	value := p.Annotations[corev1.PodDeletionCost]
-	cost, _ := strconv.ParseInt(value, 10, 32) // What is none is not written so either.
-	if strconv.FormatInt(cost, 10) != value {
+	if strings.HasPrefix(value, "+") || strings.HasPrefix(value, "0") {
+		return 0
+	}
+	cost, err := strconv.ParseInt(value, 10, 32)
+	if err != nil {
 		return 0
 	}
 	return cost

@@ -41,7 +41,8 @@ func TestDisruptedPodsOfASnapshot(t *testing.T) {
 // [P-6]
 func TestDeletionCost(t *testing.T) {
 	for value, want := range map[string]int64{
-		"": 0, "0": 0, "100": 100, "-5": -5, "+5": 0, "007": 0, "1e3": 0, "2147483647": 2147483647, "2147483648": 0,
+		"": 0, "-": 0, "0": 0, "-0": 0, "100": 100, "-5": -5, "-05": -5, "-0010": -10, "+5": 0, "+0": 0, "05": 0, "007": 0, "00": 0, "1e3": 0, "1_0": 0, " 5": 0, "--5": 0, "-+5": 0,
+		"2147483647": 2147483647, "2147483648": 0, "-2147483648": -2147483648, "-2147483649": 0, "99999999999999999999": 0,
 	} {
 		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{corev1.PodDeletionCost: value}}}
 		if got := deletionCost(p); got != want {
