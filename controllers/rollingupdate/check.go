@@ -70,7 +70,7 @@ func (t *decider) wrong() problem {
 		return problem{badOther, words("an update to ").Name(s.Old.Next).Say(" has begun, and the request names ").Name(r.To), words("Take that update back first, or ask for ").Name(s.Old.Next)}
 	case r.Abort && s.Old != nil && s.Old.Original == nil && s.New != nil && s.New.Size > 0 && t.ours(s.New): // The size that it has is that of a step.
 		return problem{badOriginal, words("nobody has written down how many pods it had at the start, to go back to"),
-			words("Continues with kubectl -n ").Name(s.Namespace).Say(" annotate rc ").Name(s.Name).Say(" "+AnnotationOriginal+"=N, where N is that number")}
+			words("Continues with kubectl -n ").Name(s.Namespace).Say(" annotate rc ").Name(s.Name).Say(" " + AnnotationOriginal + "=N, where N is that number")}
 	case r.Abort && s.Old != nil:
 		return problem{} // Going back takes neither the image nor the selectors.
 	case s.Old != nil && s.Old.Owner != "":
