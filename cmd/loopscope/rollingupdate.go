@@ -209,7 +209,10 @@ func (o *rollingOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if o.rollback {
+	switch {
+	case o.rollback && o.dryRun != "none":
+		return o.planBack(ctx, c, args[0])
+	case o.rollback:
 		return o.steer(ctx, c, args[0], "abort")
 	}
 	ask := rolling.Ask{Old: args[0], Request: o.request(args)}
@@ -255,6 +258,19 @@ func (o *rollingOptions) plan(ctx context.Context, c *rolling.Client, ask rollin
 	if err != nil {
 		return err
 	}
+	return o.foreseen(l)
+}
+
+// planBack is plan for taking an update back.
+func (o *rollingOptions) planBack(ctx context.Context, c *rolling.Client, old string) error {
+	l, err := c.ForeseeSteered(ctx, old, func(r *rollingupdate.Request) error { return steerings["abort"].change(r, "") }, o.dryRun == "server")
+	if err != nil {
+		return fmt.Errorf("%s: %w", old, err)
+	}
+	return o.foreseen(l)
+}
+
+func (o *rollingOptions) foreseen(l *rolling.Foreseen) error {
 	o.warn(l.Unread)
 	invalid := l.Invalid() != ""
 	switch {

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -33,6 +36,54 @@ func TestRollingUpdateArguments(t *testing.T) {
 	} {
 		if _, err := run(t, append([]string{"rolling-update"}, strings.Fields(c.args)...)...); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v, want %q", c.args, err, c.want)
+		}
+	}
+}
+
+// halfOld and halfNew are two in the middle of an update, as an API server has them.
+const (
+	halfOld = `{"kind":"ReplicationController","apiVersion":"v1","metadata":{"name":"web","namespace":"shop","uid":"u-1","resourceVersion":"7","annotations":{
+"rollingupdate.loopscope.dev/request":"{\"version\":1,\"id\":\"r1\",\"to\":\"web-2\"}","kubectl.kubernetes.io/next-controller-id":"web-2","kubectl.kubernetes.io/original-replicas":"3"}},
+"spec":{"replicas":2,"selector":{"app":"web","v":"1"},"template":{"metadata":{"labels":{"app":"web","v":"1"}},"spec":{"containers":[{"name":"c","image":"web:1"}]}}},"status":{"replicas":2}}`
+	halfNew = `{"kind":"ReplicationController","apiVersion":"v1","metadata":{"name":"web-2","namespace":"shop","uid":"u-2","resourceVersion":"8","annotations":{
+"kubectl.kubernetes.io/update-source-id":"web:u-1","kubectl.kubernetes.io/desired-replicas":"3"}},
+"spec":{"replicas":1,"selector":{"app":"web","v":"2"},"template":{"metadata":{"labels":{"app":"web","v":"2"}},"spec":{"containers":[{"name":"c","image":"web:2"}]}}},"status":{"replicas":1}}`
+)
+
+// A dry run of the way back says what it would do, or prints both, and asks for nothing.
+func TestRollbackDryRun(t *testing.T) {
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		switch {
+		case r.Method == http.MethodPut && r.URL.Query().Get("dryRun") == "All":
+			w.Header().Set("Content-Type", r.Header.Get("Content-Type")) // It is written as protobuf.
+			_, _ = io.Copy(w, r.Body)
+		case r.Method != http.MethodGet:
+			t.Errorf("it wrote: %s %s", r.Method, r.URL)
+		case strings.HasSuffix(r.URL.Path, "/pods"):
+			_, _ = io.WriteString(w, `{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[]}`)
+		case strings.HasSuffix(r.URL.Path, "/web"):
+			_, _ = io.WriteString(w, halfOld)
+		default:
+			_, _ = io.WriteString(w, `{"kind":"ReplicationControllerList","apiVersion":"v1","metadata":{},"items":[`+halfOld+","+halfNew+"]}")
+		}
+	}))
+	defer api.Close()
+	config := contexts(t, api.URL)
+	for flags, want := range map[string][]string{
+		"--dry-run":                {"web has 2 pods of web:1; web-2 has 1 pod of web:2", "moving back", "WOULD WRITE", "ReplicationController web"},
+		"--dry-run=server":         {"WOULD WRITE", "PLAN"},
+		"--dry-run=client -o json": {`"name": "web"`, `"name": "web-2"`, `\"abort\":true`},
+		"--dry-run=server -o yaml": {"name: web-2", `"abort":true`},
+	} {
+		out, err := run(t, append(strings.Fields("rolling-update web --rollback "+flags), "--kubeconfig", config)...)
+		if err != nil {
+			t.Errorf("%s: %v", flags, err)
+		}
+		for _, part := range want {
+			if !strings.Contains(out, part) {
+				t.Errorf("%s: it says\n%s\nwithout %q", flags, out, part)
+			}
 		}
 	}
 }

@@ -3,6 +3,7 @@ package rolling
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,7 +29,8 @@ type Foreseen struct {
 	Look
 	Plan views.Plan
 	// Old and New are the two as they would be written. New is nil where the update cannot be
-	// carried out; There is set where it exists and stays as it is.
+	// carried out; There is set where it exists and stays as it is. Of an update that is under way
+	// already either may be gone, and nil.
 	Old, New *corev1.ReplicationController
 	There    bool
 	// Unread is what could not be looked at; "" for nothing.
@@ -38,6 +40,8 @@ type Foreseen struct {
 	// one comes from one.
 	request, now *rollingupdate.Request
 	file         bool
+	// steered is set where only the request of an update changes that is under way.
+	steered bool
 }
 
 // Foresee is what an update would do. With server the API server checks what would be written,
@@ -58,6 +62,54 @@ func (c *Client) Foresee(ctx context.Context, a Ask, server bool) (*Foreseen, er
 	}
 	f.Plan, err = plan.AheadOfRollingUpdate(ctx, s, 0)
 	return f, err
+}
+
+// ForeseeSteered is what an update that is under way would do with its request changed as by
+// Steer. With server the API server checks the change; nothing is written either way.
+func (c *Client) ForeseeSteered(ctx context.Context, name string, change func(*rollingupdate.Request) error, server bool) (*Foreseen, error) {
+	is, err := c.standing(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	f := &Foreseen{Look: Look{Now: time.Now()}, Old: is.old, New: is.new, There: true, steered: true}
+	on, err := f.steer(is, change)
+	if err != nil {
+		return nil, err
+	}
+	if f.Trace, err = effects.ExplainWith(ctx, c.API, c.Namespace, name, engine.Options{}, on); err != nil || f.Invalid() != "" {
+		return f, err
+	}
+	if server {
+		if on, err = c.checked(ctx, on); err != nil {
+			return nil, err
+		}
+	}
+	if is.old != nil {
+		f.Old = on
+	} else {
+		f.New = on
+	}
+	s, err := f.snapshot()
+	if err != nil {
+		return nil, err
+	}
+	f.Plan, err = plan.AheadOfRollingUpdate(ctx, s, 0)
+	return f, err
+}
+
+// steer is the one that bears the request, as it would be written.
+func (f *Foreseen) steer(is standing, change func(*rollingupdate.Request) error) (*corev1.ReplicationController, error) {
+	next := *is.request
+	err := change(&next)
+	if err != nil {
+		return nil, err
+	}
+	if f.request, err = changedTo(is.on, is.request, &next); err != nil {
+		return nil, err
+	}
+	on := is.on.DeepCopy()
+	annotate(on, rollingupdate.AnnotationRequest, f.request.Text())
+	return on, nil
 }
 
 // foresee asks the loop itself what it would do first, and looks for who would work against it.
@@ -179,18 +231,29 @@ func (f *Foreseen) snapshot() (*rollingupdate.Snapshot, error) {
 
 // dryRun sends what would be written, for the API server to check and to complete.
 func (c *Client) dryRun(ctx context.Context, f *Foreseen) (err error) {
-	api, dry := c.API.CoreV1().ReplicationControllers(c.Namespace), []string{metav1.DryRunAll}
-	if f.Old, err = api.Update(ctx, f.Old, metav1.UpdateOptions{DryRun: dry, FieldManager: fieldManager}); err != nil {
+	if f.Old, err = c.checked(ctx, f.Old); err != nil {
 		return err
 	}
 	if !f.There {
-		f.New, err = api.Create(ctx, f.New, metav1.CreateOptions{DryRun: dry, FieldManager: fieldManager})
+		f.New, err = c.API.CoreV1().ReplicationControllers(c.Namespace).Create(ctx, f.New, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: fieldManager})
 	}
 	return err
 }
 
+// checked is one as the API server would write it, which it does not.
+func (c *Client) checked(ctx context.Context, rc *corev1.ReplicationController) (*corev1.ReplicationController, error) {
+	return c.API.CoreV1().ReplicationControllers(c.Namespace).Update(ctx, rc, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: fieldManager})
+}
+
 // Both says in a few words what the two are.
 func (f *Foreseen) Both() string {
+	if f.steered {
+		var list []string
+		for _, rc := range f.both() {
+			list = append(list, fmt.Sprintf("%s has %s of %s", rc.Name, prose.Count(int64(sizeOf(rc)), "pod"), images(rc)))
+		}
+		return strings.Join(list, "; ")
+	}
 	is := "would be created"
 	if f.There {
 		is = fmt.Sprintf("is there, with %s", prose.Count(int64(sizeOf(f.New)), "pod"))
@@ -202,12 +265,17 @@ func (f *Foreseen) Both() string {
 // server needs.
 func (f *Foreseen) Objects() *corev1.List {
 	list := &corev1.List{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "List"}}
-	for _, rc := range []*corev1.ReplicationController{f.Old, f.New} {
+	for _, rc := range f.both() {
 		rc = rc.DeepCopy()
 		rc.TypeMeta, rc.ManagedFields = metav1.TypeMeta{APIVersion: "v1", Kind: "ReplicationController"}, nil
 		list.Items = append(list.Items, runtime.RawExtension{Object: rc})
 	}
 	return list
+}
+
+// both are the two, as far as they exist.
+func (f *Foreseen) both() []*corev1.ReplicationController {
+	return slices.DeleteFunc([]*corev1.ReplicationController{f.Old, f.New}, func(rc *corev1.ReplicationController) bool { return rc == nil })
 }
 
 // images are those of a template.

@@ -115,6 +115,43 @@ func TestForesee(t *testing.T) {
 	}
 }
 
+// The way back is foreseen from where the two are, and the request is not changed.
+func TestForeseeBack(t *testing.T) {
+	old, n := half(asksX)
+	for _, server := range []bool{false, true} {
+		client, api := clientOf(old.DeepCopy(), n.DeepCopy())
+		f, err := client.ForeseeSteered(t.Context(), "web", abort, server)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := f.Both(); got != "web has 3 pods of web:1; web-2 has 1 pod of web:1" || len(f.Plan.Rows) == 0 || !strings.Contains(f.Sentence.At(f.Now), "moving back") {
+			t.Errorf("%q with %d steps: %s", got, len(f.Plan.Rows), f.Sentence.At(f.Now))
+		}
+		text, err := json.Marshal(f.Objects())
+		if err != nil || !strings.Contains(string(text), `\"abort\":true`) || !strings.Contains(string(text), `"uid":"u-2"`) {
+			t.Errorf("%s, %v", text, err)
+		}
+		if !server {
+			wroteNothing(t, "the way back", api)
+		}
+	}
+	for want, have := range map[string][]runtime.Object{
+		"no rolling update of web is under way": {controller("web", 3, blue, nil)},
+		"there is no ReplicationController web": nil,
+	} {
+		client, _ := clientOf(have...)
+		if f, err := client.ForeseeSteered(t.Context(), "web", abort, false); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v, %v, want %s", f, err, want)
+		}
+	}
+	n.Annotations[rollingupdate.AnnotationRequest] = asksX
+	client, api := clientOf(n)
+	if f, err := client.ForeseeSteered(t.Context(), "web", abort, false); err != nil || f.Both() != "web-2 has 1 pod of web:1" {
+		t.Errorf("the old one is gone: %+v, %v", f, err)
+	}
+	wroteNothing(t, "the old one is gone", api)
+}
+
 // managers notes as whom every write is made: each is signed as this command's.
 func managers(t *testing.T, api *fake.Clientset) *[]string {
 	var list []string

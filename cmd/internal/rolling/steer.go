@@ -72,6 +72,8 @@ func (c *Client) mayGoOn(ctx context.Context, is standing, change func(*rollingu
 type standing struct {
 	on      *corev1.ReplicationController
 	request *rollingupdate.Request
+	// old and new are the two; nil for one that does not exist.
+	old, new *corev1.ReplicationController
 	// left is set where kubectl left the update half-done: nobody has asked for the rest yet,
 	// so the request stands nowhere. It counts as paused.
 	left bool
@@ -89,7 +91,7 @@ func (c *Client) standing(ctx context.Context, name string) (standing, error) {
 		return standing{}, fmt.Errorf("%w ReplicationController %s in namespace %s, and none that replaces it", errNone, name, c.Namespace)
 	}
 	if r, err := requestOf(on); r != nil || err != nil {
-		return standing{on: on, request: r}, err
+		return standing{on: on, request: r, old: l.old, new: l.new}, err
 	}
 	rest := rollingupdate.Request{To: on.Annotations[rollingupdate.AnnotationNext], Cleanup: rollingupdate.Delete, Paused: true}
 	if l.new != nil {
@@ -102,7 +104,7 @@ func (c *Client) standing(ctx context.Context, name string) (standing, error) {
 		return standing{}, fmt.Errorf("no rolling update of %s is under way", name)
 	}
 	r, err := (&Ask{Request: rest}).request()
-	return standing{on: on, request: r, left: true}, err
+	return standing{on: on, request: r, old: l.old, new: l.new, left: true}, err
 }
 
 // hashes are what kubectl, and the loop, append to a name and give to a label: an MD5 sum, or
