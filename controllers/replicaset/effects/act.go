@@ -114,14 +114,15 @@ func (p *podResults) count(name string) {
 	}
 }
 
-// failed keeps the first failure.
+// failed keeps the first failure. One of a namespace that is being deleted is told to nobody ([P-4]),
+// so any other takes its place.
 func (p *podResults) failed(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.outcome.Failed++
 	p.unknown = p.unknown || engine.OutcomeUnknown(err)
 	p.terminating = p.terminating || engine.NamespaceTerminating(err)
-	if p.outcome.Failure == nil {
+	if f := p.outcome.Failure; f == nil || f.Terminal && !engine.NamespaceTerminating(err) {
 		p.outcome.Failure = engine.FailureOf(err)
 	}
 }

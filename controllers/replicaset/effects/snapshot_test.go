@@ -163,21 +163,24 @@ func TestOwnerOfASnapshot(t *testing.T) {
 // What became of many requests does not depend on the order of their replies.
 func TestSumOfPodResults(t *testing.T) {
 	resource := schema.GroupResource{Resource: "pods"}
-	refused, lost, ends := apierrors.NewForbidden(resource, "web", nil), apierrors.NewInternalError(errors.New("etcd")), apierrors.NewForbidden(resource, "web", nil)
+	refused, full, lost := apierrors.NewForbidden(resource, "web", nil), apierrors.NewForbidden(resource, "web", errors.New("exceeded quota")), apierrors.NewInternalError(errors.New("etcd"))
+	ends := apierrors.NewForbidden(resource, "ended", nil)
 	ends.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
 	for name, c := range map[string]struct {
 		failures    []error
 		done        int
 		want        decision.State
 		terminating bool
+		told        error
 	}{
-		"done":               {nil, 2, decision.Written, false},
-		"refused":            {[]error{refused, refused}, 0, decision.Refused, false},
-		"refused in part":    {[]error{refused}, 1, decision.Partly, false},
-		"lost, then refused": {[]error{lost, refused}, 1, decision.Unknown, false},
-		"refused, then lost": {[]error{refused, lost}, 1, decision.Unknown, false},
-		"ends, then refused": {[]error{ends, refused}, 0, decision.Refused, true},
-		"refused, then ends": {[]error{refused, ends}, 0, decision.Refused, true},
+		"done":                     {nil, 2, decision.Written, false, nil},
+		"refused":                  {[]error{refused, full}, 0, decision.Refused, false, refused},
+		"refused in part":          {[]error{refused}, 1, decision.Partly, false, refused},
+		"lost, then refused":       {[]error{lost, refused}, 1, decision.Unknown, false, lost},
+		"refused, then lost":       {[]error{refused, lost}, 1, decision.Unknown, false, refused},
+		"ends":                     {[]error{ends, ends}, 0, decision.Refused, true, ends},
+		"ends, then refused twice": {[]error{ends, refused, full}, 0, decision.Refused, true, refused},
+		"refused, then ends":       {[]error{refused, ends}, 0, decision.Refused, true, refused},
 	} {
 		var all podResults
 		for _, err := range c.failures {
@@ -190,8 +193,8 @@ func TestSumOfPodResults(t *testing.T) {
 		if o.State != c.want || all.terminating != c.terminating || o.Failed != int64(len(c.failures)) || o.Done != int64(c.done) {
 			t.Errorf("%s: %+v, terminating %v", name, o, all.terminating)
 		}
-		if len(c.failures) > 0 && o.Failure.Message != c.failures[0].Error() {
-			t.Errorf("%s: the failure is %q, want the first", name, o.Failure.Message)
+		if c.told != nil && o.Failure.Message != c.told.Error() {
+			t.Errorf("%s: the failure is %q, want %q", name, o.Failure.Message, c.told)
 		}
 	}
 }
