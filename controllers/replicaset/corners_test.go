@@ -15,6 +15,22 @@ func answered(s *replicaset.Snapshot, try decision.Try, o decision.Outcome) play
 	return acted(s, try, func(decision.Verdict) []decision.Outcome { return []decision.Outcome{o} })
 }
 
+// TestRefusedPodsHaveOneEvent: [EV-2] however many pods of a sync are refused, the first error is told once.
+func TestRefusedPodsHaveOneEvent(t *testing.T) {
+	own := func(name string) replicaset.Pod {
+		return replicaset.Pod{Name: name, UID: name, Mine: true, Matches: true}
+	}
+	for message, s := range map[string]*replicaset.Snapshot{
+		"Error creating: full": sized(3),
+		"Error deleting: full": sized(0, own("a"), own("b"), own("c")),
+	} {
+		p := answered(s, decision.Try{}, decision.Outcome{State: decision.Refused, Failed: 3, Failure: &decision.Failure{Code: 403, Message: "full"}})
+		if e := p.report.Events; len(e) != 1 || e[0].Message != message {
+			t.Errorf("3 refused pods have the events %v, want %q once", e, message)
+		}
+	}
+}
+
 // TestNoBurstIsNoBound: a snapshot that was made without one bounds nothing.
 func TestNoBurstIsNoBound(t *testing.T) {
 	for _, burst := range []int64{-1, 0} {
