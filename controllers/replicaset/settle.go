@@ -121,8 +121,7 @@ func timers(s *Snapshot, rounds []decision.Round, t tally, p *decision.Path) []d
 func seconds(n int64) time.Duration { return time.Duration(n) * time.Second }
 
 // asked reports whether the sync leaves expectations behind: pods whose events
-// are still to come, or those that a terminating namespace refused, which stay
-// expected so that nobody asks for them again soon ([P-4]).
+// are still to come. Those that a terminating namespace refused are not ([P-4]).
 func asked(rounds []decision.Round) bool {
 	for _, r := range rounds {
 		for i := range r.Verdict.Actions {
@@ -130,7 +129,7 @@ func asked(rounds []decision.Round) bool {
 			if i >= len(r.Outcomes) {
 				continue
 			}
-			if o := r.Outcomes[i]; toCome(a, o) > 0 || o.Failure != nil && o.Failure.Terminal {
+			if toCome(a, r.Outcomes[i]) > 0 {
 				return true
 			}
 		}
