@@ -36,6 +36,30 @@ func settled(s *deployment.Snapshot) deployment.Report {
 	return *run(s, decision.Try{}, nil, decision.Nobody).report
 }
 
+// TestWhoRequeues: in the middle of a rollout, the deadline rings after every sync that comes to a status, but
+// not where nothing is rolled out. A restore leaves it to the sync that its echo brings.
+func TestWhoRequeues(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*deployment.Snapshot)
+		rings  bool
+	}{
+		"a rollout":         {func(*deployment.Snapshot) {}, true},
+		"a scaling":         {func(s *deployment.Snapshot) { s.Want = 12 }, true},
+		"annotations":       {func(s *deployment.Snapshot) { s.ReplicaSets[1].Revision = "" }, true},
+		"paused":            {func(s *deployment.Snapshot) { s.Paused = true }, false},
+		"being deleted":     {func(s *deployment.Snapshot) { s.Deleting = true }, false},
+		"an empty selector": {func(s *deployment.Snapshot) { s.SelectsAll = true }, false},
+		"a restore":         {func(s *deployment.Snapshot) { s.RollbackTo = "1" }, false},
+	} {
+		s := rolling()
+		c.change(s)
+		timers := settled(s).Timers
+		if rings := slices.ContainsFunc(timers, func(x decision.Timer) bool { return x.Code == "deadline" }); rings != c.rings {
+			t.Errorf("%s: the deadline rings %t, of %v", name, rings, timers)
+		}
+	}
+}
+
 // TestDeploymentStatusWaits: [RR-5] while a rollout moves, a status that only
 // grows waits for more, at most a second from the first change; anything that
 // somebody may wait for does not.

@@ -110,8 +110,10 @@ func sameCondition(a, b decision.Condition) bool {
 }
 
 // requeue is: when the deadline must be looked at if nothing happens. The
-// second on top lets the comparison find it past. Every exit asks, so that no
-// write or restart can lose the timer; only while paused or deleted none runs.
+// second on top lets the comparison find it past. Every exit asks that comes to a
+// status, and the one that writes annotations, so that no write or restart can lose
+// the timer. Nothing is rolled out on an empty selector, and while paused or deleted no
+// deadline runs.
 func (c *settler) requeue() {
 	if c.s.Paused || c.s.Deleting {
 		return
