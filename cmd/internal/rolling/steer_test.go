@@ -126,7 +126,7 @@ func TestOldOneIsGone(t *testing.T) {
 	for want, have := range map[string][]runtime.Object{
 		"web is gone, and web-2 was left replacing it half-way: finish that first with 'loopscope rolling-update resume web -n shop'": {left},
 		"web is gone, and the update to web-2 is not over: see it with 'loopscope rolling-update status web -n shop'":                 {asked},
-		"there is no ReplicationController web in namespace shop":                                                             nil,
+		"there is no ReplicationController web in namespace shop":                                                                     nil,
 	} {
 		client, api := clientOf(have...)
 		a := Ask{Old: "web", Request: rollingupdate.Request{Image: "web:2"}}
