@@ -41,7 +41,7 @@ type Ledger struct {
 	highest map[string]string // by resource: the newest version its store has shown
 	swept   time.Time
 
-	// lags is of all loops of the process, like the ledger itself.
+	// namespaces and lags are of all loops of the process, like the ledger itself.
 	namespaces terminatingNamespaces
 	lags       lags
 }

@@ -114,7 +114,7 @@ type Settings struct {
 	Tries int64
 }
 
-// New is what every constructor begins with. What it does is still to be told, by use.
+// New is what every constructor begins with. What the loop does is still to be told, by Use.
 func New(of Settings, client kubernetes.Interface, opts Options) *Loop {
 	l := &Loop{name: of.Name, component: of.Component, limit: of.Tries, opts: opts.WithDefaults(), client: client}
 	l.expect = NewExpectations(l.opts.Clock)
@@ -254,7 +254,7 @@ func (l *Loop) Run(ctx context.Context, workers int) error {
 }
 
 // Begin opens the queue and the way of the events, until end is called. Run does so itself;
-// by it and step alone, somebody else says when there is a sync.
+// with Begin and Step the caller decides when to sync.
 func (l *Loop) Begin(ctx context.Context) (end func()) {
 	shutdown := func() {}
 	if l.recorder = l.opts.Events; l.recorder == nil {

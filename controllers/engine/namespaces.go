@@ -16,7 +16,7 @@ const keepsGone = 10 * time.Minute
 type terminatingNamespaces struct {
 	mu          sync.Mutex
 	terminating map[string]time.Time
-	deleted     map[string]time.Time // those of ending that are gone, since when
+	deleted     map[string]time.Time // those of terminating that are gone, since when
 	subscribers []func(namespace string)
 }
 

@@ -297,7 +297,7 @@ func (l *Loop) describe(t *telemetry.Trace, target Sync) {
 	}
 }
 
-// say is what the turn has to say of the sync. It reports whether there is a sentence.
+// say adds what the sync itself has to say. It reports whether there is a sentence.
 func (l *Loop) say(t *telemetry.Trace, target Sync) (said bool) {
 	defer func() {
 		if p := recover(); p != nil { // Words must never stop a loop.
