@@ -25,7 +25,7 @@ func (g *group) say(w Pods, f *decision.Finding) decision.Words {
 	case Start, Memory, Crash:
 		return g.sayCrash(w, f)
 	default:
-		return g.sayWait(w, f)
+		return g.sayWait(f)
 	}
 }
 
@@ -211,7 +211,7 @@ func (g *group) startTrouble() string {
 }
 
 // sayWait is everything that may come right by itself.
-func (g *group) sayWait(w Pods, f *decision.Finding) decision.Words {
+func (g *group) sayWait(f *decision.Finding) decision.Words {
 	becomes := " ready"
 	if g.code == MinReady {
 		becomes = " available"

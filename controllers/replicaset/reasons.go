@@ -22,7 +22,6 @@ const (
 	keepsPods  = "The number of pods is maintained."
 	noneMade   = "No pod is created or deleted."
 	triedAgain = "It is tried again with back-off, indefinitely."
-	readPod    = "Look at the pod that is named: `kubectl describe pod` and its logs."
 )
 
 // Codes are the situations that Say tells apart: the stable reason code of a
