@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -81,5 +82,31 @@ func TestWarningsAreBounded(t *testing.T) {
 	}
 	if told != "ABCDE" || len(list) != MaxWarnings || !list[0].At.Equal(noon.Add(time.Minute)) || list[0].Count != 1 {
 		t.Errorf("told are %s, the first is %+v", told, list[0])
+	}
+}
+
+// The API server lists events by their names: the newest may be on the last page. Of one pod no
+// more pages are read than that.
+func TestWarningsOfManyPages(t *testing.T) {
+	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	for pages, want := range map[int]int{1: 1, 3: 3, pagesOfPod + 1: pagesOfPod} {
+		var asked []string
+		client := fake.NewClientset()
+		client.PrependReactor("list", "events", func(a clienttesting.Action) (bool, runtime.Object, error) {
+			asked = append(asked, a.(clienttesting.ListActionImpl).ListOptions.Continue)
+			n := len(asked)
+			list := &corev1.EventList{Items: []corev1.Event{{Reason: fmt.Sprint("page ", n), LastTimestamp: metav1.NewTime(noon.Add(time.Duration(n) * time.Minute))}}}
+			if n < pages {
+				list.Continue = fmt.Sprint("after ", n)
+			}
+			return true, list, nil
+		})
+		list, err := Warnings(t.Context(), client, "shop", []string{"web-a"})
+		if err != nil || len(asked) != want || list[0].Reason != fmt.Sprint("page ", want) {
+			t.Errorf("of %d pages %d are read, and the newest is %+v, %v", pages, len(asked), list[0], err)
+		}
+		if last := asked[len(asked)-1]; want > 1 && last != fmt.Sprint("after ", want-1) {
+			t.Errorf("the last of %d pages is asked for as what follows %q", pages, last)
+		}
 	}
 }
