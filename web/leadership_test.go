@@ -55,7 +55,7 @@ func TestWhoLeads(t *testing.T) {
 			leader: "This process acts without leader election. It looked at the Lease kube-system/loopscope-manager when it started, and nobody held it."},
 		"nobody is elected": {is: func(l *telemetry.Leadership) { *l = telemetry.Leadership{} }, mode: "acting since", leader: "There is no leader election"},
 		"another one leads": {is: func(l *telemetry.Leadership) { *l = led() }, mode: "standing by, pod-1 leads", title: "This process stands by",
-			text: "pod-1_c0ffee leads since 01:13:04 UTC by the Lease kube-system/loopscope-manager. Shown is what this process would do in its place. This process writes nothing, and takes over as soon as", leader: "leaders before 01:13:04 nobody → pod-1_c0ffee; 00:13:04 pod-9 → nobody"},
+			text: "pod-1_c0ffee leads since 01:13:04 UTC by the Lease kube-system/loopscope-manager. Shown is what this process would do in its place. This process writes nothing, and takes over as soon as", leader: "earlier leaders 01:13:04 nobody → pod-1_c0ffee; 00:13:04 pod-9 → nobody"},
 		"another one leads, and there is no election": {is: func(l *telemetry.Leadership) { *l = led(); l.Elected = false }, mode: "standing by, pod-1 leads", title: "This process stands by",
 			text: "was started without leader election; it writes nothing as long as that Lease is held", leader: "pod-1_c0ffee by the Lease"},
 		"the leader has just changed": {is: func(l *telemetry.Leadership) {

@@ -183,8 +183,15 @@ func (p *printer) evidence(seen evidence) {
 		if i == 0 {
 			p.line("\nWARNINGS OF THESE PODS")
 		}
-		p.line("  %s  %s ago, %d times, %s: %s", w.Reason, prose.Span(p.now.Sub(w.At)), w.Count, w.Object, strings.Join(strings.Fields(w.Message), " "))
+		p.line("  %s  %s ago, %s, %s: %s", w.Reason, prose.Span(p.now.Sub(w.At)), times(int64(w.Count)), w.Object, strings.Join(strings.Fields(w.Message), " "))
 	}
+}
+
+func times(n int64) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
 }
 
 func podWord(f *decision.Finding) string {

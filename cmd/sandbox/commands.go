@@ -20,8 +20,8 @@ ReplicationController loops, and kwok, which plays the nodes. Loopscope runs in
 the loops' place and shows what they do. Ctrl-C stops everything.
 
 Pods are simulated: they become Ready after about a second, and are gone a second
-after their deletion. Its image or an annotation of its template makes a
-pod do something else:
+after their deletion. A pod's image, or an annotation of its template, can make
+it do something else:
 
   image tag 404 or bad...                       ErrImagePull, then ImagePullBackOff
   sandbox.loopscope.dev/ready-after: 5s         Ready after that time
@@ -72,7 +72,7 @@ func newRootCommand() *cobra.Command {
 	flags.BoolVar(&o.Demo, "demo", true, "create Deployments that tell a story in namespaces demo and demo-quota")
 	flags.StringVar(&o.Loops, "loops", loopsOwn, "who runs the loops: own (Loopscope), upstream (kube-controller-manager) or none; the last two start no dashboard")
 	flags.IntVar(&o.LoopsQPS, "loops-qps", 0, "maximum number of requests per second of each loop; 0 for upstream's default, which is also Loopscope's")
-	flags.IntVar(&o.Processors, "component-processors", 0, "processors that each component may use; 0 for all. With 1 a sandbox takes an eighth less of a machine that is shared")
+	flags.IntVar(&o.Processors, "component-processors", 0, "processors that each component may use; 0 for all. With 1 a sandbox uses about an eighth less CPU, which helps on a shared machine")
 	flags.BoolVar(&o.Audit, "audit", false, "record requests for Deployments, ReplicaSets, ReplicationControllers and Pods in STATE-DIR/audit.log")
 	flags.BoolVarP(&o.Verbose, "verbose", "v", false, "print the components' logs, too (they are in STATE-DIR/logs)")
 	flags.BoolVar(&o.UntilStdinCloses, "until-stdin-closes", false, "stop when standard input ends, as it does when the program that started this one dies")

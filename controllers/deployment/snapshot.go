@@ -178,7 +178,7 @@ type ReplicaSet struct {
 	// Disrupted are the newest MaxDisrupted of its pods that the cluster ended
 	// lately (diagnosis.Lately), the last first. Nothing is decided on it.
 	Disrupted []decision.DisruptedPod `json:"disrupted,omitempty"`
-	// Came is how long its ready pods took; nil where none is ready. Nothing is
+	// Startup is how long its ready pods took; nil where none is ready. Nothing is
 	// decided on it.
 	Startup *StartupTimes `json:"came,omitempty"`
 }

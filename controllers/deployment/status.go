@@ -150,7 +150,7 @@ func dropCondition(st *Status, kind string) {
 	st.Conditions = slices.DeleteFunc(st.Conditions, func(c decision.Condition) bool { return c.Type == kind })
 }
 
-// copyStatus shares nothing with the snapshot that a closing could change.
+// copyStatus shares nothing with the snapshot that settling could change.
 func copyStatus(st Status) Status {
 	st.Conditions = slices.Clone(st.Conditions)
 	return st

@@ -15,7 +15,7 @@ import (
 const maxCount = math.MaxInt32
 
 // Amount is maxSurge or maxUnavailable as it stands in a spec: an absolute
-// number, or a share of the wanted replicas where Share is not empty.
+// number, or a share of the wanted replicas where Percent is not empty.
 type Amount struct {
 	Int     int64
 	Percent string

@@ -18,11 +18,11 @@ const MaxPods = 5_000
 const burst = 500
 
 // Rules are how pods behave and in which turn the loops sync. They hold for what
-// happens after they are set. From sets End to 1 s.
+// happens after they are set. From sets Terminate to 1 s.
 type Rules struct {
 	// Schedule is how long a new pod waits for a node.
 	Schedule time.Duration
-	// End is how long a deleted pod takes to be gone.
+	// Terminate is how long a deleted pod takes to be gone.
 	Terminate time.Duration
 	// Quota bounds the pods that exist at once; 0 stands for MaxPods.
 	Quota int

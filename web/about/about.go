@@ -43,7 +43,7 @@ func (s *Pages) aboutProgram() views.AboutSection {
 	lines := []views.Line{{Label: "mode", Text: s.ModeText()}, {Label: "leader", Text: s.LeaderText()}}
 	l := s.Opts.Leadership()
 	if changes := leaderChanges(l.Changes); len(changes) > 0 {
-		lines = append(lines, views.Line{Label: "leaders before", Text: changes})
+		lines = append(lines, views.Line{Label: "earlier leaders", Text: changes})
 	}
 	for _, m := range slices.Backward(l.Missed[max(0, len(l.Missed)-shownChanges):]) {
 		lines = append(lines, views.Line{Label: "not received", Text: words.Stop(words.Text(m.Tell(), true))})
@@ -103,7 +103,7 @@ func (s *Pages) aboutWindow() views.AboutSection {
 	total, since, folded := s.Journal.Window()
 	return views.AboutSection{Title: "What is covered", Lines: []views.Line{
 		{Label: "syncs", Text: views.Say(prose.Thousands(total) + " since ").Clock(since).Plain(" UTC")},
-		{Label: "folded", Text: views.Say(prose.Thousands(folded) + " of them changed nothing and are kept only as a count")},
+		{Label: "folded", Text: views.Say(prose.Thousands(folded) + " that changed nothing " + prose.Plural(int64(folded), "is", "are") + " kept as a count alone")},
 		{Label: "uncounted", Text: views.Say(prose.Count(s.Opts.Tally.Missed(), "sync") + " not counted on the page of decisions")},
 		{Label: "objects", Text: views.Say(prose.Thousands(s.Journal.Board().Len()) + s.SeenOf() + " with syncs in memory")},
 		{Label: "readers", Text: views.Say(prose.Thousands(s.readers()) + " of at most " + prose.Count(s.Opts.MaxReaders, "live page") + " open")}}}

@@ -157,7 +157,7 @@ func notFound(ctx context.Context, config *rest.Config, of *engine.Registration,
 	if err != nil || len(list.Items) == 0 {
 		return nor
 	}
-	return fmt.Errorf("%s; there is %s", text, namesOf(list.Items, (*metav1.PartialObjectMetadata).GetName, name))
+	return fmt.Errorf("%s; those there are: %s", text, namesOf(list.Items, (*metav1.PartialObjectMetadata).GetName, name))
 }
 
 // namesOf are a few names, those that are most like the one that was meant first.

@@ -44,7 +44,7 @@ func TestNotFound(t *testing.T) {
 	for _, c := range []struct{ namespace, name, want string }{
 		{"default", "web", "there is no Deployment web in namespace default; there is one in shop, pay: give the namespace with -n"},
 		{"default", "worker", "there is one in shop: give the namespace with -n"},
-		{"shop", "wob", "there is no Deployment wob in namespace shop; there is worker, web, api"},
+		{"shop", "wob", "there is no Deployment wob in namespace shop; those there are: worker, web, api"},
 		{"default", "wob", "nor any other there; give the namespace with -n, or list all with `kubectl get deployments -A`"},
 	} {
 		if _, err := Explain(t.Context(), config, "deployment", c.namespace, c.name, "test"); err == nil || !strings.Contains(err.Error(), c.want) {
