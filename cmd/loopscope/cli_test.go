@@ -69,7 +69,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		{"another kind", []string{"explain", "pod/web"}, []string{`not "pod/web"`, "--at or --sync"}},
 		{"another format", []string{"explain", "deployment/web", "-o", "xml"}, []string{`"xml"`, "choose json, yaml or kyaml"}},
 		{"a command that is meant", []string{"tpo"}, []string{`"tpo" is not a command`, "did you mean top?"}},
-		{"a context among others", []string{"manager", "--context", "prod", "--kubeconfig", contexts(t, "http://127.0.0.1:1")}, []string{`no context "prod"`, "there is one, two"}},
+		{"a context among others", []string{"manager", "--context", "prod", "--kubeconfig", contexts(t, "http://127.0.0.1:1")}, []string{`no context "prod"`, "those there are: one, two"}},
 		{"a name alone", []string{"explain", "stuck"}, []string{`"stuck" is half of an object's name`, "deployment/stuck"}},
 		{"a kind alone", []string{"story", "deploy"}, []string{"which Deployment?", "deployment/web"}},
 		{"two objects", []string{"explain", "deployment/web", "deployment/api"}, []string{"one object at a time", `omit "deployment/api"`}},
@@ -105,6 +105,9 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		{"an apply that nobody merges", []string{"apply", "-f", "x", "--dry-run=client"}, []string{"--dry-run=server"}},
 		{"an apply of the client", []string{"apply", "-f", "x", "--server-side=false"}, []string{"use kubectl apply"}},
 		{"an apply that deletes", []string{"apply", "-f", "x", "--prune"}, []string{"--prune", "loopscope apply --help"}},
+		{"help for what is none", []string{"help", "explian"}, []string{`"explian" is not a command`, "did you mean explain?"}},
+		{"help for half of what is none", []string{"help", "rolling-update", "stauts"}, []string{`"stauts" is not a command of loopscope rolling-update`}},
+		{"a shell that is none", []string{"completion", "bsh"}, []string{`"bsh" is not a command of loopscope completion`}},
 		{"nowhere to create", []string{"create", "-f", "x"}, []string{"no cluster is configured", "--kubeconfig"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -93,6 +94,9 @@ func (o *exportOptions) run(ctx context.Context, s streams) error {
 	} else {
 		done, err = o.fromServer(ctx, s)
 	}
+	if err == nil && done.syncs == 0 && o.loop != "" && !app.Loops().Has(o.loop) {
+		err = o.noSuchLoop()
+	}
 	if err != nil {
 		return err
 	}
@@ -101,6 +105,16 @@ func (o *exportOptions) run(ctx context.Context, s streams) error {
 		fmt.Fprintln(s.err, "there are more: narrow the export with --since and --until, or ask for more with --limit")
 	}
 	return nil
+}
+
+// noSuchLoop is about a loop that neither this program has nor anybody has recorded. The empty
+// file is removed, so that the name is free.
+func (o *exportOptions) noSuchLoop() error {
+	err := fmt.Errorf("no sync of a loop %q is kept; loops are %s, and those that another program has recorded", o.loop, prose.And(loopNames()))
+	if o.to != "-" {
+		err = errors.Join(err, os.Remove(o.to))
+	}
+	return err
 }
 
 // exported is how an export went.

@@ -73,7 +73,30 @@ needs you: its own help says when. top and explain do so with --exit-code alone.
 	for _, cmd := range root.Commands() {
 		completeKubeconfig(cmd)
 	}
+	refuseUnknown(root)
 	return root
+}
+
+// refuseUnknown has cobra's own commands take a name that is none for an error, as the root does.
+func refuseUnknown(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		switch cmd.Name() {
+		case "help":
+			cmd.Example = "  # The same as 'loopscope explain --help'\n  loopscope help explain"
+			cmd.Args = func(_ *cobra.Command, args []string) error {
+				about, rest, err := root.Find(args)
+				if err != nil {
+					return err
+				}
+				return noArguments(about, rest)
+			}
+		case "completion":
+			cmd.Example = "  # In this shell, if it is bash\n  source <(loopscope completion bash)"
+			cmd.Args, cmd.RunE = noArguments, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		}
+	}
 }
 
 // width is that of the terminal, 0 where it is none.

@@ -104,7 +104,7 @@ func TestTopErrorsSayWhatToDo(t *testing.T) {
 		"100ms or more":               {"top", "-w", "--every", "1ms"},
 		"not a terminal":              {"top", "-w", "--server", strange.URL},
 		"is not an address":           {"top", "--server", "localhost"},
-		"Is loopscope running there?": {"top", "--server", closed.URL},
+		"Is Loopscope running there?": {"top", "--server", closed.URL},
 		"of another version?":         {"top", "--server", strange.URL},
 	} {
 		if _, err := run(t, args...); err == nil || !strings.Contains(err.Error(), want) {
