@@ -163,6 +163,9 @@ func (o *migrateOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := app.Check(config, stamped()); err != nil {
+		return err
+	}
 	list := make([]migrated, 0, len(names))
 	stuck := false
 	for _, name := range names {

@@ -20,8 +20,9 @@ func span(d time.Duration) string { return prose.Span(d) }
 // steering is a command that changes the request of an update: how, and what is said then.
 type steering struct {
 	short, long string
-	change      func(r *rollingupdate.Request, cleanup rollingupdate.Cleanup) error
-	asked       string
+	// change says what keeps it from changing anything, of the rolling update.
+	change func(r *rollingupdate.Request, cleanup rollingupdate.Cleanup) error
+	asked  string
 }
 
 var steerings = map[string]steering{
@@ -32,7 +33,7 @@ pods again, by the same steps, and the new one is deleted. It also takes back wh
 kubectl left half-done.`,
 		change: func(r *rollingupdate.Request, _ rollingupdate.Cleanup) error {
 			if r.Abort {
-				return errors.New("it is being taken back already")
+				return errors.New("is being taken back already")
 			}
 			r.Abort, r.Paused = true, false
 			return nil
@@ -44,7 +45,7 @@ kubectl left half-done.`,
 		long:  "Holds a rolling update that is under way. Both keep the number of pods that they have.",
 		change: func(r *rollingupdate.Request, _ rollingupdate.Cleanup) error {
 			if r.Paused {
-				return errors.New("it is paused already")
+				return errors.New("is paused already")
 			}
 			r.Paused = true
 			return nil
@@ -60,7 +61,7 @@ given the old ReplicationController keeps its name and takes over the new pods, 
 is deleted otherwise. --cleanup chooses otherwise, also later.`,
 		change: func(r *rollingupdate.Request, cleanup rollingupdate.Cleanup) error {
 			if !r.Paused && cleanup == "" {
-				return errors.New("it is not paused")
+				return errors.New("is not paused")
 			}
 			r.Paused, r.Cleanup = false, cmp.Or(cleanup, r.Cleanup)
 			return nil
@@ -110,10 +111,13 @@ func oneController(cmd *cobra.Command, args []string) error {
 
 func (o *rollingOptions) steer(ctx context.Context, c *rolling.Client, old, verb string) error {
 	started, err := c.Steer(ctx, old, func(r *rollingupdate.Request) error {
-		return steerings[verb].change(r, rollingupdate.Cleanup(o.cleanup))
+		if err := steerings[verb].change(r, rollingupdate.Cleanup(o.cleanup)); err != nil {
+			return fmt.Errorf("the rolling update of %s %w", old, err)
+		}
+		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("%s: %w", old, err)
+		return err
 	}
 	o.warn(started.Unread)
 	o.steered(&started, verb)

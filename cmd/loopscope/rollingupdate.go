@@ -201,6 +201,9 @@ func (o *rollingOptions) client() (*rolling.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("namespace: %w", err)
 	}
+	if err := app.Check(config, stamped()); err != nil {
+		return nil, err
+	}
 	return rolling.New(config, namespace)
 }
 

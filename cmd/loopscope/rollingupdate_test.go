@@ -121,11 +121,11 @@ func TestSteerings(t *testing.T) {
 		fails   string
 	}{
 		{"pause", rollingupdate.Request{}, "", rollingupdate.Request{Paused: true}, ""},
-		{"pause", rollingupdate.Request{Paused: true}, "", rollingupdate.Request{}, "it is paused already"},
+		{"pause", rollingupdate.Request{Paused: true}, "", rollingupdate.Request{}, "is paused already"},
 		{"abort", rollingupdate.Request{Paused: true}, "delete", rollingupdate.Request{Abort: true}, ""},
-		{"abort", rollingupdate.Request{Abort: true}, "", rollingupdate.Request{}, "it is being taken back already"},
+		{"abort", rollingupdate.Request{Abort: true}, "", rollingupdate.Request{}, "is being taken back already"},
 		{"resume", rollingupdate.Request{Paused: true, Cleanup: "delete"}, "", rollingupdate.Request{Cleanup: "delete"}, ""},
-		{"resume", rollingupdate.Request{}, "", rollingupdate.Request{}, "it is not paused"},
+		{"resume", rollingupdate.Request{}, "", rollingupdate.Request{}, "is not paused"},
 		{"resume", rollingupdate.Request{Cleanup: "delete"}, "rename", rollingupdate.Request{Cleanup: "rename"}, ""},
 	} {
 		r := c.on

@@ -156,7 +156,7 @@ var _ telemetry.Archive = File{}
 // one. The caller closes it.
 func Read(path string) (File, error) {
 	if info, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return File{}, fmt.Errorf("history %s: it does not exist: give the file of `loopscope manager --history`: %w", path, err)
+		return File{}, fmt.Errorf("history %s: %w: give the file of `loopscope manager --history`", path, fs.ErrNotExist)
 	} else if err == nil && !info.Mode().IsRegular() {
 		return File{}, fmt.Errorf("history %s: it is not a file", path)
 	}

@@ -121,7 +121,7 @@ func TestFilesThatCannotBeMade(t *testing.T) {
 	if err := touch(t.TempDir()); err == nil || !strings.Contains(err.Error(), "it is not a file") {
 		t.Errorf("touch of a directory: %v", err)
 	}
-	for path, want := range map[string]string{none: "it does not exist: give the file of", t.TempDir(): "it is not a file"} {
+	for path, want := range map[string]string{none: "file does not exist: give the file of", t.TempDir(): "it is not a file"} {
 		if _, err := Read(path); err == nil || !strings.Contains(err.Error(), "history "+path+": "+want) {
 			t.Errorf("Read(%s): %v", path, err)
 		}

@@ -107,7 +107,7 @@ func TestBeginChangesTooLate(t *testing.T) {
 	onFirstConflict(t, api, func(rc *corev1.ReplicationController) { delete(rc.Annotations, rollingupdate.AnnotationRequest) })
 	ask := image("web:2")
 	ask.Request.Surge = rollingupdate.Amount("3")
-	if s, err := client.Begin(t.Context(), ask); err == nil || !strings.Contains(err.Error(), "it has ended, or was asked for anew") {
+	if s, err := client.Begin(t.Context(), ask); err == nil || !strings.Contains(err.Error(), "has ended, or was asked for anew") {
 		t.Errorf("%+v, %v", s, err)
 	}
 }

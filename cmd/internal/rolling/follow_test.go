@@ -132,7 +132,7 @@ func TestSteerAgainstOthers(t *testing.T) {
 	old, n := half(asksX)
 	client, api := clientOf(old, n)
 	onFirstConflict(t, api, func(rc *corev1.ReplicationController) { delete(rc.Annotations, rollingupdate.AnnotationRequest) })
-	if _, err := client.Steer(t.Context(), "web", once); err == nil || !strings.Contains(err.Error(), "it has ended, or was asked for anew") {
+	if _, err := client.Steer(t.Context(), "web", once); err == nil || !strings.Contains(err.Error(), "has ended, or was asked for anew") {
 		t.Errorf("ended meanwhile: %v", err)
 	}
 	if is, err := client.get(t.Context(), "web"); err != nil || is.Annotations[rollingupdate.AnnotationRequest] != "" {

@@ -128,7 +128,7 @@ func madeWith(old string, n *corev1.ReplicationController) string {
 
 // errMoved is where a request has ended or was replaced while it was to be changed.
 func errMoved(namespace, name string) error {
-	return fmt.Errorf("it has ended, or was asked for anew, at this moment: look at it with 'loopscope rolling-update status %s -n %s'", name, namespace)
+	return fmt.Errorf("the rolling update of %s has ended, or was asked for anew, at this moment: look at it with 'loopscope rolling-update status %s -n %s'", name, name, namespace)
 }
 
 // errReacted is where a request cannot be withdrawn any more.
