@@ -107,7 +107,7 @@ func TestNothingHiddenIsPrinted(t *testing.T) {
 		{"top", "-A", "--no-headers", "--server", console.URL}, {"story", "deployment/web", "-o", "yaml", "--server", console.URL}, {"story", "deployment/web", "-o", "kyaml", "--server", console.URL}, {"explain", "--sync", "aaaa/311", "--history", kept, "-o", "kyaml"},
 		{"explain", evil}, {"top", "--context", evil}, {"top", "-o", evil}, {"export", evil}, {"view", evil, evil},
 		{"explain", "deployment/web", "--server", refusing(http.StatusForbidden)}, {"explain", "deployment/web", "--server", refusing(http.StatusInternalServerError)},
-		{"explain", "deployment/web", "--server", refusing(http.StatusNotFound)}, {"manager", "--server", refusing(http.StatusForbidden)},
+		{"explain", "deployment/web", "--server", refusing(http.StatusNotFound)}, {"open", "--no-browser", "--server", refusing(http.StatusForbidden)},
 		{"story", "deployment/web", "--server", refusing(http.StatusBadRequest)}, {"top", "--server", refusing(http.StatusBadRequest)}, {"export", "--server", refusing(http.StatusBadRequest)},
 	} {
 		out, err := run(t, args...)
@@ -126,6 +126,20 @@ func TestNothingHiddenIsPrinted(t *testing.T) {
 		if (err == nil || args[0] == "story" || args[0] == "top" || args[0] == "export") && !strings.Contains(out, "PWNED") {
 			t.Errorf("%q shows nothing of it:\n%s", args, out)
 		}
+	}
+}
+
+// TestNothingHiddenIsLogged: nor by a manager that an API server answers so, and that goes on.
+func TestNothingHiddenIsLogged(t *testing.T) {
+	_, log := managedAt(t, refuser(t)(http.StatusForbidden), "--history=off")
+	deadline := time.Now().Add(30 * time.Second)
+	for tick := time.NewTicker(20 * time.Millisecond); !strings.Contains(log.String(), "PWNED"); <-tick.C {
+		if time.Now().After(deadline) {
+			t.Fatalf("it logs nothing of what it is answered:\n%s", log)
+		}
+	}
+	if said := log.String(); strings.ContainsFunc(said, safetext.Hidden) || strings.Contains(said, "\nFORGED") || strings.Contains(said, "hunter2") || strings.Contains(said, "abcdef12345678") {
+		t.Errorf("it logs %q", said)
 	}
 }
 
