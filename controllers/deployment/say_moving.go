@@ -43,7 +43,7 @@ func (p *teller) pausedInTrouble() bool {
 	}
 	p.out.Since = f.Since
 	return p.waits(f.Code, p.withCause(append(words("it is paused with "), p.share()...)),
-		p.fit(append(p.recovers().Say("; "), words("while it is paused a new template is not rolled out")...)))
+		p.fit(append(p.recovers().Say("; "), words("a new template waits until it is resumed")...)))
 }
 
 // share is "8 of 8 available".
