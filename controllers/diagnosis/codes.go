@@ -39,6 +39,7 @@ const (
 	Startup        = "startup-probe"
 	Probe          = "readiness"
 	Gate           = "readiness-gate"
+	Setup          = "pod-setup"
 	Starting       = "starting"
 	MinReady       = "min-ready"
 	Terminating    = "pods-terminating"
@@ -46,7 +47,7 @@ const (
 
 var ranks = func() map[string]int {
 	order := []string{Namespace, Quota, LimitRange, PodSecurity, ServiceAccount, PriorityClass, Webhook, Policy, Invalid, Forbidden, Refused, Delete,
-		Claim, Gated, Preempted, Node, NodeGone, Rejected, Evicted, Image, Config, Init, Start, Memory, Crash, Sidecar, Startup, Probe, Gate, Starting, MinReady, Terminating}
+		Claim, Gated, Preempted, Node, NodeGone, Rejected, Evicted, Image, Config, Init, Start, Memory, Crash, Sidecar, Startup, Probe, Gate, Setup, Starting, MinReady, Terminating}
 	m := make(map[string]int, len(order))
 	for i, code := range order {
 		m[code] = i
@@ -139,6 +140,7 @@ var Codes = decision.Reasons{Scope: "worker", Kind: "finding", Doc: "What keeps 
 	because(Startup, "A container runs but has not passed its startup probe.", oldStay+" When the probe gives up, the kubelet kills the container.", "It passes the probe.", describe),
 	because(Probe, "Containers run but do not pass their readiness probe.", oldStay, "They pass it.", describe),
 	because(Gate, "The pods wait for a readiness gate.", oldStay, "Whoever owns the gate sets its condition.", "`kubectl get pod -o yaml`: status.conditions."),
+	because(Setup, "The node of the pods has not set up their volumes and network yet. That takes seconds; where it takes longer, a volume cannot be attached or mounted, a ConfigMap or Secret that is mounted does not exist, or the network plugin fails.", oldStay+" Kubelets keep trying.", "The kubelet succeeds.", "The events of the pods, as FailedMount or FailedCreatePodSandBox: the page shows them, and "+describe),
 	because(Starting, "The pods are starting: nothing else is known of them.", oldStay, "They become ready.", "Wait; where it takes long, "+describe),
 	because(MinReady, "The pods are ready, but not for minReadySeconds yet.", oldStay, "Only time.", "Wait, or lower minReadySeconds."),
 	because(Terminating, "Pods were deleted and are not gone.", "Recreate starts no new pod.", "The last of them is gone.", "Look at finalizers, a long grace period, or a node that is down."),

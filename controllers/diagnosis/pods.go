@@ -95,7 +95,8 @@ const schedulerFailed = "SchedulerError"
 func sameWords(a, b *decision.Pod) bool {
 	x, y := &a.ContainerState, &b.ContainerState
 	return a.Ready == b.Ready && a.Reason == b.Reason && a.Phase == b.Phase && a.Message == b.Message && a.Image == b.Image &&
-		x.Container == y.Container && x.Role == y.Role && x.Probe == y.Probe && x.Exit == nil && y.Exit == nil && (a.Node == "") == (b.Node == "")
+		x.Container == y.Container && x.Role == y.Role && x.Probe == y.Probe && x.Exit == nil && y.Exit == nil && (a.Node == "") == (b.Node == "") &&
+		x.NotSetUp == y.NotSetUp && a.Nominated == b.Nominated
 }
 
 // join adds a pod that says what the first pod of the group says.
@@ -140,6 +141,8 @@ func (w Pods) group(p *decision.Pod) group {
 		if g.code == Starting {
 			g.detail = p.Reason
 		}
+	case Setup:
+		g.usual, g.detail = w.isEarly(p.Created), ""
 	case MinReady:
 		g.detail = ""
 	}
@@ -199,6 +202,8 @@ func (w Pods) codeOf(p *decision.Pod) string {
 		return Image
 	case p.Reason == "CreateContainerConfigError", p.Reason == "CreateContainerError":
 		return Config
+	case c.NotSetUp:
+		return Setup
 	case c.Role == decision.RoleInit:
 		return Init
 	case c.Role == decision.RoleSidecar:

@@ -57,6 +57,8 @@ func TestOnePod(t *testing.T) {
 		{decision.Pod{Phase: "Pending"}, "has no node yet", "describe pod web-a", false},
 		{decision.Pod{Phase: "Pending", Node: "node-1"}, "is still starting", "describe pod web-a", false},
 		{decision.Pod{Reason: "ContainerCreating"}, "is still starting (ContainerCreating)", "describe pod web-a", false},
+		{decision.Pod{Reason: "ContainerCreating", ContainerState: decision.ContainerState{NotSetUp: true}}, "waits for its node to set up its volumes and network", "describe pod web-a", false},
+		{decision.Pod{Reason: "Unschedulable", Message: "0/1 nodes are available: 1 Insufficient cpu.", Nominated: "n"}, "waits for room on node n, where the scheduler preempts pods of lower priority", "describe pod web-a", false},
 		{decision.Pod{ContainerState: of("app", "", nil)}, "does not pass the readiness probe of container app", "describe pod web-a", false},
 		{decision.Pod{Phase: "Running"}, "is running but not ready", "describe pod web-a", false},
 		{decision.Pod{Reason: "Draining"}, "is not ready (Draining)", "describe pod web-a", false},
@@ -126,6 +128,8 @@ func TestToldApart(t *testing.T) {
 		"image, and said so": {decision.Pod{Reason: "ImagePullBackOff", Image: "web:9"}, func(p *decision.Pod) { p.Message = "ErrImagePull: denied" }, "image-pull"},
 		"image, twice":       {decision.Pod{Reason: "ErrImagePull", Image: "web:9", Message: "denied"}, func(p *decision.Pod) { p.Reason = "ImagePullBackOff" }, "image-pull"},
 		"name":               {decision.Pod{Reason: "CreateContainerError", Message: "web-a is odd"}, func(p *decision.Pod) { p.Message = "web-b is odd" }, "config"},
+		"volumes":            {decision.Pod{Reason: "ContainerCreating"}, func(p *decision.Pod) { p.NotSetUp = true }, "pod-setup, starting"},
+		"preemption":         {decision.Pod{Reason: "Unschedulable"}, func(p *decision.Pod) { p.Nominated = "n" }, "unschedulable, unschedulable"},
 		"ready, and how":     {decision.Pod{Ready: true}, func(p *decision.Pod) { p.Container = "app" }, "min-ready"},
 	} {
 		a, b := c.pod, c.pod

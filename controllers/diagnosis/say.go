@@ -41,6 +41,10 @@ func (g *group) sayNode(w Pods, f *decision.Finding) decision.Words {
 		f.NeedsAction, f.Unblocks = false, words("when the scheduler, which keeps trying, succeeds")
 		return g.do("is not scheduled, as the scheduler fails (", "are not scheduled, as the scheduler fails (").Quote(orReason(g.pod, longest)).Say(")")
 	}
+	if node := g.pod.Nominated; node != "" {
+		f.NeedsAction, f.Unblocks = false, words("when the pods that are preempted there are gone")
+		return g.do("waits", "wait").Say(" for room on node ").Name(node).Say(", where the scheduler preempts pods of lower priority")
+	}
 	return g.do("fits no node (", "fit no node (").Told(s.said).Say(")")
 }
 
@@ -232,6 +236,9 @@ func (g *group) sayWait(f *decision.Finding) decision.Words {
 			return g.do("waits", "wait").Say(" for readiness gate ").Name(gate)
 		}
 		return g.do("waits", "wait").Say(" for a readiness gate")
+	case Setup:
+		f.Unblocks = words("when ").Say(prose.Plural(g.count, "its node does so", "their nodes do so")).Say(" (kubelets keep trying; the ").Say(prose.Plural(g.count, "pod's", "pods'")).Say(" events say what fails)")
+		return g.do("waits for its node", "wait for their nodes").Say(" to set up ").Say(prose.Plural(g.count, "its", "their")).Say(" volumes and network")
 	case Starting:
 		switch {
 		case g.pod.Reason == "" && g.pod.Node == "":

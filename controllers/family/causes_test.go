@@ -35,4 +35,10 @@ func TestPodFields(t *testing.T) {
 	if diff := cmp.Diff(want, PodFields(old, ready)); diff != "" {
 		t.Error(diff)
 	}
+	started := lab.Pod(corev1.PodPending, "ContainerCreating", false)
+	started.Status.Conditions = append(started.Status.Conditions, corev1.PodCondition{Type: corev1.PodReadyToStartContainers, Status: corev1.ConditionTrue})
+	want = []decision.Change{{Field: "status.conditions[PodReadyToStartContainers]", To: "True"}}
+	if diff := cmp.Diff(want, PodFields(old, started)); diff != "" {
+		t.Error(diff)
+	}
 }

@@ -47,6 +47,15 @@ func disruptionReason(p *corev1.Pod) string {
 	return ""
 }
 
+// setUp is the condition that says whether a pod has volumes and network, "" where the kubelet
+// has not said.
+func setUp(p *corev1.Pod) string {
+	if c := PodCondition(p, corev1.PodReadyToStartContainers); c != nil {
+		return redact.Line(string(c.Status))
+	}
+	return ""
+}
+
 // PodFields are the steps of a pod's life: it is given a node, its containers
 // wait, start and crash, it becomes ready, it is evicted, it is deleted.
 func PodFields(old, new *corev1.Pod) []decision.Change {
@@ -54,7 +63,10 @@ func PodFields(old, new *corev1.Pod) []decision.Change {
 	f.Valued("status.phase", string(old.Status.Phase), string(new.Status.Phase))
 	f.Valued("status.conditions[Ready]", strconv.FormatBool(PodReady(old)), strconv.FormatBool(PodReady(new)))
 	f.Valued("spec.nodeName", old.Spec.NodeName, new.Spec.NodeName)
-	f.Valued("status.reason", PodWaitOf(old).Reason, PodWaitOf(new).Reason)
+	was, is := PodWaitOf(old), PodWaitOf(new)
+	f.Valued("status.nominatedNodeName", was.Nominated, is.Nominated)
+	f.Valued("status.conditions[PodReadyToStartContainers]", setUp(old), setUp(new))
+	f.Valued("status.reason", was.Reason, is.Reason)
 	f.Valued("status.conditions[DisruptionTarget]", disruptionReason(old), disruptionReason(new))
 	before, sidecarBefore := Restarts(old)
 	after, sidecarAfter := Restarts(new)

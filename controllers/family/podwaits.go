@@ -21,6 +21,8 @@ type PodWait struct {
 	Reason, Message, Image string
 	Since                  time.Time
 	Container              decision.ContainerState
+	// Nominated is the node on which the scheduler makes room for it.
+	Nominated string
 }
 
 // PodWaitOf says why a pod is not ready: it has no node, a container waits, has
@@ -31,7 +33,7 @@ func PodWaitOf(p *corev1.Pod) PodWait {
 		return PodWait{}
 	}
 	if c := PodCondition(p, corev1.PodScheduled); c != nil && c.Status == corev1.ConditionFalse {
-		return PodWait{Reason: redact.Message(c.Reason), Message: redact.Message(c.Message), Since: c.LastTransitionTime.UTC()}
+		return PodWait{Reason: redact.Message(c.Reason), Message: redact.Message(c.Message), Since: c.LastTransitionTime.UTC(), Nominated: redact.Line(p.Status.NominatedNodeName)}
 	}
 	w := PodWait{Since: p.CreationTimestamp.UTC()}
 	c := PodCondition(p, corev1.PodReady)
@@ -47,6 +49,7 @@ func PodWaitOf(p *corev1.Pod) PodWait {
 		return w
 	}
 	w.Container, w.Image = worst.state(), redact.Image(worst.status.Image)
+	w.Container.NotSetUp = worst.severity() == starts && setUp(p) == string(corev1.ConditionFalse)
 	switch state := &worst.status.State; {
 	case state.Waiting != nil && state.Waiting.Reason != "":
 		w.Reason, w.Message, w.Since = redact.Message(state.Waiting.Reason), redact.Message(state.Waiting.Message), p.CreationTimestamp.UTC()

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/loopscope/loopscope/controllers/internal/lab"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
@@ -95,6 +96,34 @@ func TestWhatContainersSay(t *testing.T) {
 		}
 		if diff := cmp.Diff(c.want, PodWaitOf(p), cmp.AllowUnexported(PodWait{})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+	}
+}
+
+// What the kubelet says of volumes and network counts while containers are created; where the
+// scheduler makes room, while the pod has no node.
+func TestBeforeTheFirstContainer(t *testing.T) {
+	for _, c := range []struct {
+		scheduled, setUp corev1.ConditionStatus // "" for a condition that is missing
+		waits            string
+		notSetUp         bool
+		nominated        string
+	}{
+		{"True", "False", "ContainerCreating", true, ""},
+		{"True", "False", "PodInitializing", true, ""},
+		{"True", "True", "ContainerCreating", false, ""},
+		{"True", "", "ContainerCreating", false, ""},
+		{"True", "False", "ErrImagePull", false, ""}, // The condition may be older.
+		{"False", "", "", false, "node-1"},
+	} {
+		p := lab.Pod(corev1.PodPending, c.waits, false)
+		p.Status.NominatedNodeName = "node-1"
+		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.PodScheduled, Status: c.scheduled})
+		if c.setUp != "" {
+			p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.PodReadyToStartContainers, Status: c.setUp})
+		}
+		if w := PodWaitOf(p); w.Container.NotSetUp != c.notSetUp || w.Nominated != c.nominated {
+			t.Errorf("%+v: %+v", c, w)
 		}
 	}
 }

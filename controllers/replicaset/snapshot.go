@@ -122,6 +122,8 @@ type Pod struct {
 	// did not. Nothing is decided on it.
 	Disruption *decision.Disruption `json:"disruption,omitempty"`
 	decision.ContainerState
+	// Nominated is the node on which the scheduler makes room for it by preemption.
+	Nominated string `json:"nominated,omitempty"`
 }
 
 // Report is what settle returns.

@@ -22,6 +22,8 @@ type Pod struct {
 	Since    time.Time `json:"since,omitzero"`
 	Restarts int64     `json:"restarts,omitempty"`
 	ContainerState
+	// Nominated is the node on which the scheduler makes room for it by preemption.
+	Nominated string `json:"nominated,omitempty"`
 }
 
 // ContainerState is the container for which a pod waits. The zero value says that
@@ -37,6 +39,9 @@ type ContainerState struct {
 	Running time.Time `json:"running,omitzero"`
 	// Exit is how its last run ended; nil where it has not ended.
 	Exit *Exit `json:"exit,omitempty"`
+	// NotSetUp is set where the kubelet has not set up the pod's volumes and network yet, so
+	// that none of its containers can be created.
+	NotSetUp bool `json:"notSetUp,omitempty"`
 }
 
 // Role is what a container is for.

@@ -97,6 +97,8 @@ func Explain(ctx context.Context, config *rest.Config, loop, namespace, name, ve
 	switch {
 	case err == nil:
 		return t, nil
+	case apierrors.IsNotFound(err) && apierrors.IsUnexpectedServerError(err): // No API server says it like this.
+		return nil, fmt.Errorf("%s does not serve %s: is it the API server of a cluster?", config.Host, r.Resource.GroupResource())
 	case apierrors.IsNotFound(err):
 		return nil, notFound(ctx, config, &r, namespace, name, version)
 	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):

@@ -53,6 +53,16 @@ func TestNotFound(t *testing.T) {
 	}
 }
 
+// A server that is no API server says nothing of any Deployment.
+func TestNoAPIServer(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(server.Close)
+	_, err := Explain(t.Context(), &rest.Config{Host: server.URL}, "deployment", "shop", "web", "test")
+	if want := server.URL + " does not serve deployments.apps: is it the API server of a cluster?"; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
 // Every loop has objects that the API knows; those of another program it does not.
 func TestKindsAndNames(t *testing.T) {
 	var kinds []string

@@ -286,10 +286,11 @@ func (b *deploymentController) podHandler() cache.ResourceEventHandler {
 }
 
 // waitReasonChanged reports whether a pod waits for something else than before, or was evicted.
-// The scheduler has one reason for everything, so that its message counts, too.
+// The scheduler has one reason for everything, so that its message and the node where it makes room count, too.
 func waitReasonChanged(old, pod *corev1.Pod) bool {
 	was, is := family.PodWaitOf(old), family.PodWaitOf(pod)
-	return was.Reason != is.Reason || is.Reason == corev1.PodReasonUnschedulable && was.Message != is.Message ||
+	return was.Reason != is.Reason || was.Nominated != is.Nominated || was.Container.NotSetUp != is.Container.NotSetUp ||
+		is.Reason == corev1.PodReasonUnschedulable && was.Message != is.Message ||
 		(family.Disruption(old) == nil) != (family.Disruption(pod) == nil)
 }
 

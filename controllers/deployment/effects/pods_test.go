@@ -82,6 +82,10 @@ func TestWhatPodsSayAnew(t *testing.T) {
 		return &corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff", Message: message}}}}}}
 	}
 	missing, unbound := unscheduled(`persistentvolumeclaim "data" not found`), unscheduled("pod has unbound immediate PersistentVolumeClaims")
+	nominated := unscheduled(`persistentvolumeclaim "data" not found`)
+	nominated.Status.NominatedNodeName = "node-1"
+	creating, volumes := lab.Pod(corev1.PodPending, "ContainerCreating", false), lab.Pod(corev1.PodPending, "ContainerCreating", false)
+	creating.Status.Conditions = append(creating.Status.Conditions, corev1.PodCondition{Type: corev1.PodReadyToStartContainers, Status: corev1.ConditionFalse})
 	for _, c := range []struct {
 		name    string
 		old, is *corev1.Pod
@@ -90,6 +94,8 @@ func TestWhatPodsSayAnew(t *testing.T) {
 		{"another claim trouble", missing, unbound, true},
 		{"the same", missing, missing, false},
 		{"scheduled, and crashing", missing, crashing("back-off 10s"), true},
+		{"room is made on a node", missing, nominated, true},
+		{"it has volumes and network", creating, volumes, true},
 		{"a longer back-off", crashing("back-off 10s"), crashing("back-off 20s"), false},
 	} {
 		if got := waitReasonChanged(c.old, c.is); got != c.want {
