@@ -96,7 +96,7 @@ func sameWords(a, b *decision.Pod) bool {
 	x, y := &a.ContainerState, &b.ContainerState
 	return a.Ready == b.Ready && a.Reason == b.Reason && a.Phase == b.Phase && a.Message == b.Message && a.Image == b.Image &&
 		x.Container == y.Container && x.Role == y.Role && x.Probe == y.Probe && x.Exit == nil && y.Exit == nil && (a.Node == "") == (b.Node == "") &&
-		x.NotSetUp == y.NotSetUp && a.Nominated == b.Nominated
+		x.NotSetUp == y.NotSetUp && a.Nominated == b.Nominated && a.Scheduler == b.Scheduler
 }
 
 // join adds a pod that says what the first pod of the group says.
@@ -139,7 +139,7 @@ func (w Pods) group(p *decision.Pod) group {
 	case Starting, Startup, Probe:
 		g.usual = w.isEarly(p.Created)
 		if g.code == Starting {
-			g.detail = p.Reason
+			g.detail = p.Reason + p.Scheduler
 		}
 	case Setup:
 		g.usual, g.detail = w.isEarly(p.Created), ""
@@ -311,10 +311,12 @@ func pullTrouble(p *decision.Pod) string {
 // pullTroubles in the order in which they are looked for: a registry that refuses a
 // login often says "not found" as well.
 var pullTroubles = []struct{ theirs, ours string }{
+	{"qps exceeded", "pull rate limit of the node"},
 	{"toomanyrequests", "registry rate limit"}, {"too many requests", "registry rate limit"}, {"rate limit", "registry rate limit"},
 	{"unauthorized", "unauthorized"}, {"authorization failed", "unauthorized"}, {"no basic auth credentials", "unauthorized"},
 	{"access denied", "denied"}, {"denied", "denied"}, {"forbidden", "denied"},
 	{"no match for platform", "no image for the node's platform"}, {"manifest unknown", "not found"}, {"not found", "not found"}, {"does not exist", "not found"},
 	{"x509", "registry certificate not trusted"}, {"no such host", "no such host"}, {"connection refused", "connection refused"},
+	{"service unavailable", "registry unavailable"}, {"bad gateway", "registry unavailable"}, {"gateway timeout", "registry unavailable"}, {"internal server error", "registry unavailable"},
 	{"i/o timeout", "timeout"}, {"deadline exceeded", "timeout"}, {"timeout", "timeout"}, {"no space left", "no space left on the node"},
 }

@@ -1,6 +1,7 @@
 package diagnosis
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -59,8 +60,10 @@ func (g *group) sayImage(f *decision.Finding) decision.Words {
 		f.Unblocks = words("when that image exists or the template changes")
 	case "unauthorized", "denied":
 		f.Unblocks = words("when a pull secret allows it or the template changes")
-	case "registry rate limit", "timeout", "connection refused":
+	case "registry rate limit", "timeout", "connection refused", "registry unavailable":
 		f.Unblocks, f.NeedsAction = words("when the registry answers (the kubelet keeps retrying)"), false
+	case "pull rate limit of the node":
+		f.Unblocks, f.NeedsAction = words("when the node pulls fewer images at once (the kubelet keeps retrying)"), false
 	default:
 		f.Unblocks = words("when that image can be pulled or the template changes")
 	}
@@ -106,7 +109,19 @@ func (g *group) sayConfig(w Pods, f *decision.Finding) decision.Words {
 		f.Unblocks = words("when the image or runAsUser specifies a non-root user")
 		return g.do("has", "have").Say(" runAsNonRoot set, and the image runs as root")
 	}
+	if containsAny(message, passingTroubles) {
+		f.NeedsAction, f.Unblocks = false, words("when the kubelet, which keeps trying, succeeds")
+		return g.do("cannot be started yet", "cannot be started yet").Say(" (").Quote(orReason(g.pod, longest)).Say(")")
+	}
 	return g.do("cannot be started as it is configured", "cannot be started as they are configured").Say(" (").Quote(orReason(g.pod, longest)).Say(")")
+}
+
+// passingTroubles are parts of messages of containers whose configuration is not what is wrong: the
+// kubelet's cache or the runtime was late, or the runtime still has the container of the last try.
+var passingTroubles = []string{"timed out waiting for the condition", "deadline exceeded", "is reserved for", "already in use"}
+
+func containsAny(s string, parts []string) bool {
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(s, part) })
 }
 
 func orReason(p *decision.Pod, limit int) string {
@@ -231,16 +246,15 @@ func (g *group) sayWait(f *decision.Finding) decision.Words {
 		f.Unblocks, f.Show = words("when the node answers again, or its pods are evicted after five minutes"), "kubectl describe node "+g.pod.Node
 		return g.do("is", "are").Say(" on node ").Name(g.pod.Node).Say(", which does not answer")
 	case Gate:
-		f.Unblocks = words("when its readiness gate is set")
-		if gate, ok := between(g.pod.Message, `readiness gate "`, `"`); ok {
-			return g.do("waits", "wait").Say(" for readiness gate ").Name(gate)
-		}
-		return g.do("waits", "wait").Say(" for a readiness gate")
+		return g.sayGate(f)
 	case Setup:
 		f.Unblocks = words("when ").Say(prose.Plural(g.count, "its node does so", "their nodes do so")).Say(" (kubelets keep trying; the ").Say(prose.Plural(g.count, "pod's", "pods'")).Say(" events say what fails)")
 		return g.do("waits for its node", "wait for their nodes").Say(" to set up ").Say(prose.Plural(g.count, "its", "their")).Say(" volumes and network")
 	case Starting:
 		switch {
+		case g.pod.Scheduler != "":
+			f.Unblocks = words("when that scheduler runs and finds a node")
+			return g.do("has no node yet, and scheduler ", "have no node yet, and scheduler ").Name(g.pod.Scheduler).Say(prose.Plural(g.count, " has said nothing of it", " has said nothing of them"))
 		case g.pod.Reason == "" && g.pod.Node == "":
 			return g.do("has no node yet", "have no node yet")
 		case g.pod.Reason == "":
@@ -251,6 +265,22 @@ func (g *group) sayWait(f *decision.Finding) decision.Words {
 		return append(g.do("has not passed the startup probe of ", "have not passed the startup probe of "), orIts(g.container())...)
 	}
 	return g.sayUnready()
+}
+
+// GateSays stands in the message of a pod before what the condition of its readiness gate says.
+const GateSays = "; its condition: "
+
+func (g *group) sayGate(f *decision.Finding) decision.Words {
+	f.Unblocks = words("when its readiness gate is set")
+	said := g.do("waits", "wait").Say(" for a readiness gate")
+	if gate, ok := between(g.pod.Message, `readiness gate "`, `"`); ok {
+		said = g.do("waits", "wait").Say(" for readiness gate ").Name(gate)
+	}
+	if _, why, ok := strings.Cut(g.pod.Message, GateSays); ok {
+		f.Unblocks = words("when that condition becomes True")
+		said = said.Say(" (").Quote(prose.ClipMiddle(why, longest)).Say(")")
+	}
+	return said
 }
 
 // sayUnready is a pod that runs and is not ready.

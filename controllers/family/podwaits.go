@@ -2,6 +2,7 @@ package family
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,8 +22,9 @@ type PodWait struct {
 	Reason, Message, Image string
 	Since                  time.Time
 	Container              decision.ContainerState
-	// Nominated is the node on which the scheduler makes room for it.
-	Nominated string
+	// Nominated is the node on which the scheduler makes room for it. Scheduler is one that is not
+	// Kubernetes' own, and has said nothing of it.
+	Nominated, Scheduler string
 }
 
 // PodWaitOf says why a pod is not ready: it has no node, a container waits, has
@@ -40,9 +42,14 @@ func PodWaitOf(p *corev1.Pod) PodWait {
 	if c != nil {
 		w.Reason, w.Message, w.Since = redact.Message(c.Reason), redact.Message(c.Message), c.LastTransitionTime.UTC()
 	}
-	if nodeUnreachable(p) {
+	switch scheduler := p.Spec.SchedulerName; {
+	case nodeUnreachable(p):
 		w.Reason = reasonNodeNotReady
 		return w
+	case p.Spec.NodeName == "" && scheduler != corev1.DefaultSchedulerName:
+		w.Scheduler = redact.Line(scheduler)
+	case w.Reason == "ReadinessGatesNotReady":
+		w.Message += gateSays(p, w.Message)
 	}
 	worst, found := worstContainer(p)
 	if !found {
@@ -68,6 +75,18 @@ func nodeUnreachable(p *corev1.Pod) bool {
 	}
 	all, c := PodCondition(p, corev1.ContainersReady), PodCondition(p, corev1.PodReady)
 	return c != nil && c.Status != corev1.ConditionTrue && c.Reason == "" && all != nil && all.Status == corev1.ConditionTrue && len(p.Spec.ReadinessGates) == 0
+}
+
+// gateSays is what the condition says that the readiness gate waits for which the kubelet names
+// first, "" where nobody has set it.
+func gateSays(p *corev1.Pod, message string) string {
+	_, gate, _ := strings.Cut(message, `readiness gate "`)
+	gate, _, _ = strings.Cut(gate, `"`)
+	c := PodCondition(p, corev1.PodConditionType(gate))
+	if c == nil || c.Reason == "" && c.Message == "" {
+		return ""
+	}
+	return diagnosis.GateSays + redact.Message(strings.Trim(c.Reason+": "+c.Message, ": "))
 }
 
 // container is one container of a pod and what it is for.

@@ -128,6 +128,46 @@ func TestBeforeTheFirstContainer(t *testing.T) {
 	}
 }
 
+// A readiness gate is told with what its own condition says.
+func TestReadinessGateSays(t *testing.T) {
+	const kubelet = `[corresponding condition of pod readiness gate "lb" does not exist., the status of pod readiness gate "dns" is not "True", but False]`
+	for _, c := range []struct {
+		gate                  corev1.PodConditionType
+		reason, message, want string
+	}{
+		{"lb", "NotYet", "two of three", kubelet + "; its condition: NotYet: two of three"},
+		{"lb", "NotYet", "", kubelet + "; its condition: NotYet"},
+		{"lb", "", "two of three", kubelet + "; its condition: two of three"},
+		{"lb", "", "", kubelet},
+		{"dns", "NotYet", "", kubelet}, // The kubelet names another one first.
+	} {
+		p := &corev1.Pod{Status: corev1.PodStatus{Conditions: []corev1.PodCondition{
+			{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "ReadinessGatesNotReady", Message: kubelet},
+			{Type: c.gate, Status: corev1.ConditionFalse, Reason: c.reason, Message: c.message},
+		}}}
+		p.Spec.NodeName = "node-1"
+		if w := PodWaitOf(p); w.Message != c.want {
+			t.Errorf("%+v: %s", c, w.Message)
+		}
+	}
+}
+
+// Only a scheduler of its own is named, and only until a node is chosen or it says why none is.
+func TestSchedulerThatSaysNothing(t *testing.T) {
+	for _, c := range []struct{ scheduler, node, scheduled, want string }{
+		{"volcano", "", "", "volcano"},
+		{"volcano", "node-1", "", ""},
+		{"volcano", "", "False", ""},
+		{corev1.DefaultSchedulerName, "", "", ""},
+	} {
+		p := &corev1.Pod{Spec: corev1.PodSpec{SchedulerName: c.scheduler, NodeName: c.node}}
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionStatus(c.scheduled)}}
+		if w := PodWaitOf(p); w.Scheduler != c.want {
+			t.Errorf("%+v: %s", c, w.Scheduler)
+		}
+	}
+}
+
 // A node does not answer where the kubelet's last word was that the containers are ready,
 // and the pod is not, for no reason.
 func TestNodeThatDoesNotAnswer(t *testing.T) {

@@ -124,6 +124,8 @@ type Pod struct {
 	decision.ContainerState
 	// Nominated is the node on which the scheduler makes room for it by preemption.
 	Nominated string `json:"nominated,omitempty"`
+	// Scheduler is set where a scheduler of its own is to choose its node, and has said nothing of it.
+	Scheduler string `json:"scheduler,omitempty"`
 }
 
 // Report is what settle returns.

@@ -24,6 +24,8 @@ type Pod struct {
 	ContainerState
 	// Nominated is the node on which the scheduler makes room for it by preemption.
 	Nominated string `json:"nominated,omitempty"`
+	// Scheduler is set where a scheduler of its own is to choose its node, and has said nothing of it.
+	Scheduler string `json:"scheduler,omitempty"`
 }
 
 // ContainerState is the container for which a pod waits. The zero value says that
