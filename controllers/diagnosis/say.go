@@ -248,7 +248,7 @@ func (g *group) sayWait(f *decision.Finding) decision.Words {
 	case Gate:
 		return g.sayGate(f)
 	case Setup:
-		f.Unblocks = words("when ").Say(prose.Plural(g.count, "its node does so", "their nodes do so")).Say(" (kubelets keep trying; the ").Say(prose.Plural(g.count, "pod's", "pods'")).Say(" events say what fails)")
+		f.Unblocks = words("when they are set up (kubelets keep trying; the ").Say(prose.Plural(g.count, "pod's", "pods'")).Say(" events say what fails)")
 		return g.do("waits for its node", "wait for their nodes").Say(" to set up ").Say(prose.Plural(g.count, "its", "their")).Say(" volumes and network")
 	case Starting:
 		switch {
