@@ -67,7 +67,8 @@ func (a *Account) has(code string) bool {
 // vague is a sentence that says no more than what everybody sees.
 func (a *Account) vague() []string {
 	said := a.Sentence.Lead.At(a.Now)
-	if !strings.Contains(said, "not ready") || a.has(diagnosis.Probe) || a.has(diagnosis.Starting) {
+	besides := slices.ContainsFunc(diagnosis.Beside(a.Diagnosis.Findings), func(f decision.Finding) bool { return f.Code == diagnosis.Probe })
+	if !strings.Contains(said, "not ready") || a.has(diagnosis.Probe) || a.has(diagnosis.Starting) || besides {
 		return nil
 	}
 	return []string{fmt.Sprintf("the cluster gives a reason, and the sentence says %q", said)}

@@ -1,6 +1,7 @@
 package deployment
 
 import (
+	"slices"
 	"time"
 
 	"github.com/loopscope/loopscope/controllers/diagnosis"
@@ -40,19 +41,39 @@ func (v *view) findings() []decision.Finding {
 		list = append(list, old(v.refusals(rs))...)
 	}
 	if v.missing() <= 0 { // Only old pods can be what is missed.
-		for _, rs := range v.old {
-			waiting := v.pods().Waiting(rs.Blocking)
-			list = append(append(list, old(waiting)...), old(v.disrupted(rs, waiting))...)
-		}
+		list = append(list, v.ofOld()...)
 	}
 	if terminating := v.terminating(); terminating != nil {
 		list = append(list, *terminating)
 	}
 	list = append(list, v.blockingNamespace()...)
+	diagnosis.Rank(list)
+	if v.missing() > 0 {
+		list = append(list, v.beside()...)
+	}
 	for i := range list {
 		for _, object := range v.s.Arrived {
 			diagnosis.Arrived(&list[i], object)
 		}
+	}
+	return list
+}
+
+// ofOld are the findings of pods of the old ReplicaSets.
+func (v *view) ofOld() (list []decision.Finding) {
+	for _, rs := range v.old {
+		waiting := v.pods().Waiting(rs.Blocking)
+		list = append(append(list, old(waiting)...), old(v.disrupted(rs, waiting))...)
+	}
+	return list
+}
+
+// beside is what else keeps old pods while new ones are missing. The rollout does not wait for its end: how many
+// old pods may go depends on how many there are, available or not ([RR-3]).
+func (v *view) beside() []decision.Finding {
+	list := slices.DeleteFunc(v.ofOld(), func(f decision.Finding) bool { return f.Usual || f.Code == diagnosis.MinReady })
+	for i := range list {
+		list[i].Beside = true
 	}
 	diagnosis.Rank(list)
 	return list

@@ -3,6 +3,7 @@ package deployment
 import (
 	"time"
 
+	"github.com/loopscope/loopscope/controllers/diagnosis"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
@@ -72,7 +73,8 @@ func (v *view) numbers() []decision.Fact {
 	if s.Revision != "" {
 		facts = append(facts, decision.Text(fRevision, s.Revision))
 	}
-	return append(append(facts, s.Recent.Facts()...), decision.Diagnosis{Findings: v.relevant()}.Facts()...)
+	facts = append(append(facts, s.Recent.Facts()...), decision.Diagnosis{Findings: v.relevant()}.Facts()...)
+	return append(facts, decision.Diagnosis{Findings: diagnosis.Beside(v.diagnosis().Findings)}.Facts()...)
 }
 
 // updated is the number of pods of the new ReplicaSet that exist.

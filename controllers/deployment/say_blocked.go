@@ -67,7 +67,7 @@ func (p *teller) blocked() bool {
 // else keeps it, or where it is too long. The equation of the held write says it, too.
 func (p *teller) atTheFloor(lead decision.Words) decision.Words {
 	f := p.blocker()
-	if p.oldTotal == 0 || p.available != p.floor() || f.NeedsAction || f.Old {
+	if p.oldTotal == 0 || p.available != p.floor() || f.NeedsAction || f.Old || p.wrongBeside() != nil {
 		return nil
 	}
 	why := append(slices.Clone(lead), decision.Words{}.Say(prose.Plural(p.oldTotal, ": removing it leaves ", ": removing one leaves ")).Count(fWithout, max(0, p.available-1)).
@@ -89,16 +89,19 @@ func (p *teller) minReadyWait() bool {
 	if p.oldTotal > 0 {
 		lead = lead.Say(" before an old pod can be removed")
 	}
+	if fitted, ok := diagnosis.Short(slices.Concat(lead, p.wrongBeside()), longLead); ok {
+		lead = fitted
+	}
 	return p.waits("min-ready", lead, p.clock(nil))
 }
 
 // blockedLead names everything that keeps pods, as far as there is room, each with
 // its number, and what is left for users.
 func (p *teller) blockedLead(lead decision.Words) decision.Words {
-	list, left := p.relevant(), p.left()
+	list := p.relevant()
 	for n := len(list); n > 0; n-- {
 		all := p.clauses(slices.Clone(lead), list, n)
-		if fitted, ok := diagnosis.Fair(append(slices.Clone(all), left...), longLead); ok {
+		if fitted, ok := p.withRest(all, diagnosis.Fair); ok {
 			return fitted
 		}
 		if fitted, ok := diagnosis.Fair(all, longLead); ok && n > 1 {
@@ -106,10 +109,31 @@ func (p *teller) blockedLead(lead decision.Words) decision.Words {
 		}
 	}
 	one := p.clauses(lead, list, 1)
-	if fitted, ok := diagnosis.Short(append(slices.Clone(one), left...), longLead); ok {
+	if fitted, ok := p.withRest(one, diagnosis.Short); ok {
 		return fitted // What others say of the cause comes before what is left, too.
 	}
 	return p.fit(one)
+}
+
+// withRest adds what is left for users and what is wrong with old pods beside it, or the one that there is room
+// for: the second comes first, as nothing else says it.
+func (p *teller) withRest(lead decision.Words, fits func(decision.Words, int) (decision.Words, bool)) (fitted decision.Words, ok bool) {
+	left, beside := p.left(), p.wrongBeside()
+	for _, rest := range []decision.Words{slices.Concat(left, beside), beside, left} {
+		if fitted, ok = fits(slices.Concat(lead, rest), longLead); ok && (len(rest) > 0 || len(left) == 0) {
+			return fitted, true
+		}
+	}
+	return nil, false
+}
+
+// wrongBeside is "; 2 old pods keep crashing (exit code 1)", nothing where all is well with them.
+func (p *teller) wrongBeside() decision.Words {
+	list := diagnosis.Beside(p.diagnosis().Findings)
+	if len(list) == 0 {
+		return nil
+	}
+	return p.clauses(words("; "), list, 1)
 }
 
 // fit leaves out of words of others what is too long.

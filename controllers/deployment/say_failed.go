@@ -47,7 +47,9 @@ func (p *teller) dropped() bool {
 		return false
 	}
 	lead := words("dropped after ").Count("tries", p.try.Limit).Say(prose.Plural(p.try.Limit, " try", " tries"))
-	if f := p.last.Failed(); f != nil && f.Failure != nil {
+	if kind, target, o := p.outcome(decision.Refused); o != nil && o.Failure != nil {
+		lead = append(lead.Say(", the last error: "), refusedBy(kind, target, o.Failure.Message)...)
+	} else if f := p.last.Failed(); f != nil && f.Failure != nil {
 		lead = lead.Say(", the last error: ").Quote(f.Failure.Message)
 	} else if p.last.Verdict.Invalid != "" {
 		lead = lead.Say(", the last error: ").Quote(p.last.Verdict.Invalid)
@@ -67,7 +69,11 @@ func (p *teller) refusedBefore() bool {
 		why = c.Message
 	}
 	p.out.Since = c.Transition
-	return p.fails("create-refused", p.fit(words("its new ReplicaSet was refused when it was last tried: ").Quote(why)),
+	lead := words("its new ReplicaSet was refused when it was last tried: ").Quote(why)
+	if before, after, ok := diagnosis.ByName(why, "be created"); ok {
+		lead = append(before.Say("its new ReplicaSet"), after...)
+	}
+	return p.fails("create-refused", p.fit(lead),
 		words("Unblocks when the refusing component allows it, or the template changes"))
 }
 
@@ -96,12 +102,24 @@ func (p *teller) refusal() bool {
 	case o == nil || o.Failure == nil:
 		return false
 	case kind == decision.CreateReplicaSet:
-		return p.fails("create-refused",
-			p.fit(words("ReplicaSet ").Name(target.Name).Say(" was refused: ").Quote(o.Failure.Message)), p.tries())
+		return p.fails("create-refused", p.fit(refusedBy(kind, target, o.Failure.Message)), p.tries())
 	default:
-		return p.fails("write-refused", p.fit(words("the write of "+target.Kind+" ").Name(target.Name).
-			Say(" was refused: ").Quote(o.Failure.Message)), p.tries())
+		return p.fails("write-refused", p.fit(refusedBy(kind, target, o.Failure.Message)), p.tries())
 	}
+}
+
+// refusedBy tells of a refused write, by whom where the message has a name for that: "quota rsq refuses ReplicaSet
+// web-2 (count/replicasets.apps: 3 of 3 used)".
+func refusedBy(kind decision.ActionKind, target decision.Ref, message string) decision.Words {
+	what, can := target.Kind+" ", "be created"
+	if kind != decision.CreateReplicaSet {
+		what, can = "the write of "+what, "proceed"
+	}
+	before, after, named := diagnosis.ByName(message, can)
+	if !named {
+		return words(what).Name(target.Name).Say(" was refused: ").Quote(message)
+	}
+	return append(before.Say(what).Name(target.Name), after...)
 }
 
 // due says what still has to be written while no API server is there, or able to serve.

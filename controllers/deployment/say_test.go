@@ -104,6 +104,94 @@ func TestSentences(t *testing.T) {
 	}
 }
 
+// TestOldPodsCrashBeside: while new pods are missing, what is wrong with old ones is said as well, and the
+// rollout waits for the new ones alone.
+func TestOldPodsCrashBeside(t *testing.T) {
+	crash := func(name string) deployment.Pod {
+		return deployment.Pod{Name: name, Phase: "Running", Reason: "CrashLoopBackOff", ContainerState: decision.ContainerState{Exit: &decision.Exit{Code: 1, Restarts: 3}}}
+	}
+	image := deployment.Pod{Name: "n", Phase: "Pending", Reason: "ErrImagePull", Image: "web:404", Message: "not found"}
+	crashingImage := image
+	crashingImage.Name = "m"
+	for _, c := range []struct {
+		name       string
+		new, old   []deployment.Pod
+		lead, then string
+	}{
+		{"both", []deployment.Pod{image, crashingImage}, []deployment.Pod{crash("a"), crash("b")},
+			"2 new pods cannot pull web:404 (not found); 8 of 10 available (floor 10); 2 old pods keep crashing (exit code 1, 3 restarts)",
+			"Needs action: unblocks when that image exists or the template changes"},
+		{"one each", []deployment.Pod{image}, []deployment.Pod{crash("a")},
+			"new pod n cannot pull web:404 (not found); 9 of 10 available (floor 10); old pod a keeps crashing (exit code 1, 3 restarts)",
+			"Needs action: unblocks when that image exists or the template changes"},
+		{"of the same cause", []deployment.Pod{crash("n")}, []deployment.Pod{crash("a"), crash("b")},
+			"new pod n keeps crashing (exit code 1, 3 restarts); 8 of 10 available (floor 10); 2 old pods keep crashing (exit code 1, 3 restarts)",
+			"Needs action: unblocks when it stays up or the template changes"},
+		{"what is fundamental of old pods comes no sooner", []deployment.Pod{crash("n")}, []deployment.Pod{image},
+			"new pod n keeps crashing (exit code 1, 3 restarts); 9 of 10 available (floor 10); old pod n cannot pull web:404 (not found)",
+			"Needs action: unblocks when it stays up or the template changes"},
+		{"less room", []deployment.Pod{{Name: "n", Reason: "ErrImagePull", Image: "registry.example.com/team/project/web-frontend:2026-11-21", Message: "not found"}}, []deployment.Pod{crash("a"), crash("b")},
+			"new pod n cannot pull registry.example.com/team/project/web-frontend:2026-11-21 (not found); 2 old pods keep crashing (exit code 1, 3 restarts)",
+			"Needs action: unblocks when that image exists or the template changes"},
+	} {
+		s := rolling()
+		fresh, was := set(s, true), set(s, false)
+		put := func(rs *deployment.ReplicaSet, pods []deployment.Pod) {
+			for _, p := range pods {
+				p.Created = s.Now.Add(-time.Hour)
+				rs.Blocking = append(rs.Blocking, p)
+			}
+			rs.Unavailable = int64(len(pods))
+			rs.Available = rs.Replicas - rs.Unavailable
+			rs.Ready = rs.Available
+		}
+		surge := int64(len(c.new))
+		s.MaxSurge, s.MaxUnavailable = &deployment.IntOrPercent{Int: surge}, &deployment.IntOrPercent{}
+		fresh.Replicas, fresh.StatusReplicas, was.Replicas, was.StatusReplicas = surge, surge, 10, 10
+		put(fresh, c.new)
+		put(was, c.old)
+		p := run(s, decision.Try{}, nil, decision.Nobody)
+		for _, problem := range p.problems() {
+			t.Errorf("%s: %s", c.name, problem)
+		}
+		lead := p.sentence.Lead.At(s.Now)
+		then, _, _ := strings.Cut(p.sentence.Then.At(s.Now), "; deadline")
+		if lead != c.lead || then != c.then {
+			t.Errorf("%s: %q\n%q, want %q\n%q", c.name, lead, then, c.lead, c.then)
+		}
+		if all := p.telling.Diagnosis.Findings; len(all) != 2 || all[0].Old || all[0].Beside || !all[1].Beside || !all[1].Old {
+			t.Errorf("%s: findings %+v", c.name, all)
+		}
+	}
+}
+
+// TestRefusersKeepTheirNames: a message may be too long for a sentence, the name of who refuses never is.
+func TestRefusersKeepTheirNames(t *testing.T) {
+	long := strings.Repeat("and so on ", 20)
+	for message, want := range map[string]string{
+		`admission webhook "tags.example.com" denied the request: ` + long: "webhook tags.example.com denies ReplicaSet ingest-7d4b9c6f5x (",
+		`replicasets.apps "ingest-7d4b9c6f5x" is forbidden: exceeded quota: sets, requested: count/replicasets.apps=1, used: count/replicasets.apps=30, limited: count/replicasets.apps=30`: "quota sets refuses ReplicaSet ingest-7d4b9c6f5x (count/replicasets.apps: 30 of 30 used)",
+		`replicasets.apps "ingest-7d4b9c6f5x" is forbidden: ValidatingAdmissionPolicy 'no-latest' with binding 'all' denied request: ` + long:                                               "policy no-latest denies ReplicaSet ingest-7d4b9c6f5x (",
+	} {
+		g := readGolden(t, "testdata/golden/create-refused.txtar")
+		s, err := deployment.Decode(g.snapshot)
+		if err != nil {
+			t.Fatal(err)
+		}
+		refuse := answered(g.rounds, &decision.Outcome{State: decision.Refused, Failure: &decision.Failure{Code: 403, Message: message}})
+		for try, want := range map[decision.Try]string{{Number: 1}: want, {Dropped: true, Limit: 15}: "dropped after 15 tries, the last error: " + want} {
+			if got := run(s, try, nil, refuse).sentence.Lead.At(s.Now); !strings.HasPrefix(got, want) {
+				t.Errorf("%q, want %q", got, want)
+			}
+		}
+		s.Status.Conditions = []decision.Condition{{Type: "Progressing", Status: "False", Reason: "ReplicaSetCreateError", Message: `Failed to create new replica set "ingest-7d4b9c6f5x": ` + message}}
+		want = strings.Replace(want, "ReplicaSet ingest-7d4b9c6f5x", "its new ReplicaSet", 1)
+		if got := run(s, decision.Try{}, nil, decision.Nobody).sentence.Lead.At(s.Now); !strings.HasPrefix(got, want) {
+			t.Errorf("who only looks says %q, want %q", got, want)
+		}
+	}
+}
+
 // lose makes the new ReplicaSet miss one available pod, which is in the way if it has a name.
 func lose(s *deployment.Snapshot, p deployment.Pod) {
 	rs := set(s, true)

@@ -80,6 +80,7 @@ func Rank(list []decision.Finding) {
 func Relevant(all []decision.Finding) []decision.Finding {
 	var list []decision.Finding
 	preempted := int64(0)
+	all = all[:len(all)-len(Beside(all))]
 	for i := range all {
 		f := &all[i]
 		if f.Code == Preempted {
@@ -93,6 +94,15 @@ func Relevant(all []decision.Finding) []decision.Finding {
 		return all
 	}
 	return list
+}
+
+// Beside are the findings that are wrong as well, and hold nothing up. They stand behind all others.
+func Beside(all []decision.Finding) []decision.Finding {
+	i := slices.IndexFunc(all, func(f decision.Finding) bool { return f.Beside })
+	if i < 0 {
+		return nil
+	}
+	return all[i:]
 }
 
 // because keeps the table below short.

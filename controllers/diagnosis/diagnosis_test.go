@@ -337,6 +337,35 @@ func TestOfDeletion(t *testing.T) {
 	}
 }
 
+// TestByName: who refuses is said by its name, whatever was to be written, and however little room there is.
+func TestByName(t *testing.T) {
+	const set = `replicasets.apps "web-2" is forbidden: `
+	for message, want := range map[string]string{
+		set + `exceeded quota: sets, requested: count/replicasets.apps=1, used: count/replicasets.apps=3, limited: count/replicasets.apps=3`: "quota sets refuses ReplicaSet web-2 (count/replicasets.apps: 3 of 3 used)",
+		`admission webhook "tags.example.com" denied the request: tag latest`:                                                                "webhook tags.example.com denies ReplicaSet web-2 (tag latest)",
+		set + `ValidatingAdmissionPolicy 'no-latest' with binding 'all' denied request: failed expression: false`:                            "policy no-latest denies ReplicaSet web-2 (failed expression: false)",
+		`Internal error occurred: failed calling webhook "tags.example.com": failed to call webhook: connection refused`:                     "webhook tags.example.com does not answer, and has to before ReplicaSet web-2 can be created (connection refused)",
+		set + `not today`: "",
+	} {
+		before, after, ok := diagnosis.ByName(message, "be created")
+		got := ""
+		if ok {
+			got = append(before.Say("ReplicaSet web-2"), after...).At(noon)
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", message, got, want)
+		}
+	}
+	for message, want := range map[string]string{
+		`unable to delete pods: admission webhook "keep.example.com" denied the request: not today`:                                                       "webhook keep.example.com denies the deletion of 2 pods (not today) | when the refusing component allows it",
+		`unable to delete pods: Internal error occurred: failed calling webhook "keep.example.com": failed to call webhook: dial tcp: connection refused`: "webhook keep.example.com does not answer, and has to before the deletion of 2 pods can proceed (connection refused) | when the refusing component allows it",
+	} {
+		if f := diagnosis.OfDeletion(diagnosis.Refusal{Message: message, Count: 2}); told(f) != want || f.Code != diagnosis.Delete {
+			t.Errorf("%s: %q, want %q", message, told(f), want)
+		}
+	}
+}
+
 // Refusals are of pods that are not created.
 func TestIsRefusal(t *testing.T) {
 	for code, want := range map[string]bool{diagnosis.Namespace: true, diagnosis.Refused: true, diagnosis.Delete: false, diagnosis.Image: false, "": false, "of-no-kind": false} {

@@ -43,6 +43,9 @@ func (w Pods) isEarly(created time.Time) bool {
 // Waiting tells why pods that are not available are not: pods that wait for the
 // same make one finding.
 func (w Pods) Waiting(pods []decision.Pod) []decision.Finding {
+	if len(pods) == 0 {
+		return nil
+	}
 	groups := make([]group, 0, 4)
 	for i := range pods {
 		p := &pods[i]

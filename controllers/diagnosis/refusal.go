@@ -29,13 +29,30 @@ var refusals = []func(*refusal) bool{
 type refusal struct {
 	Refusal
 	text string // the message without the pod's name in front
+	can  string // what it could not: "be created"
 	decision.Finding
+}
+
+// byName are the refusals that name who refuses.
+var byName = []func(*refusal) bool{(*refusal).webhookDenied, (*refusal).webhookDown, (*refusal).policy, (*refusal).quotaFull, (*refusal).quotaAsks}
+
+// ByName tells who refused any object, where the API server's message has a name for that: the words before and
+// after what was refused, as a thing that could not "be created", or a write that could not "proceed". The name
+// stays whole, however little room there is.
+func ByName(message, can string) (before, after decision.Words, ok bool) {
+	f := &refusal{text: message, can: can}
+	for _, knows := range byName {
+		if knows(f) {
+			return f.Before, f.After, true
+		}
+	}
+	return nil, nil, false
 }
 
 // OfRefusal tells from the API server's message who refuses pods, and what would
 // end it.
 func OfRefusal(r Refusal) decision.Finding {
-	f := &refusal{Refusal: r, text: withoutPod(r.Message)}
+	f := &refusal{Refusal: r, text: withoutPod(r.Message), can: "be created"}
 	f.Finding = decision.Finding{Count: r.Count, Since: r.Since, Message: r.Message, NeedsAction: true}
 	for _, knows := range refusals {
 		if knows(f) {
@@ -94,7 +111,7 @@ func (f *refusal) webhookDown() bool {
 		return false
 	}
 	_, why, _ := strings.Cut(f.text, `failed calling webhook "`+name+`": `)
-	return f.is(Webhook, words("webhook ").Name(name).Say(" does not answer, and has to before "), after(" can be created", prose.ClipMiddle(prose.LastClause(why), 80)),
+	return f.is(Webhook, words("webhook ").Name(name).Say(" does not answer, and has to before "), after(" can "+f.can, prose.ClipMiddle(prose.LastClause(why), 80)),
 		words("when the webhook answers or its failurePolicy changes"), kubectl("", "get validatingwebhookconfigurations,mutatingwebhookconfigurations"))
 }
 

@@ -84,8 +84,14 @@ const Slack = 5 * time.Second
 
 // OfDeletion is the API server's refusal to delete pods.
 func OfDeletion(r Refusal) decision.Finding {
-	message := strings.TrimPrefix(r.Message, "unable to delete pods: ")
-	return decision.Finding{Code: Delete, Count: r.Count, Since: r.Since, Message: r.Message, NeedsAction: true,
-		After: after(" cannot be deleted", prose.ClipMiddle(withoutPod(message), longest)), Unblocks: words("when the refusing component allows it"),
-		Show: kubectl(r.Namespace, "get events")}
+	f := decision.Finding{Code: Delete, Count: r.Count, Since: r.Since, Message: r.Message, NeedsAction: true,
+		Unblocks: words("when the refusing component allows it"), Show: kubectl(r.Namespace, "get events")}
+	message := withoutPod(strings.TrimPrefix(r.Message, "unable to delete pods: "))
+	before, behind, named := ByName(message, "proceed")
+	if !named {
+		f.After = after(" cannot be deleted", prose.ClipMiddle(message, longest))
+		return f
+	}
+	f.Before, f.After = before.Say("the deletion of "), behind
+	return f
 }

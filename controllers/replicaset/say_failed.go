@@ -1,6 +1,7 @@
 package replicaset
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/loopscope/loopscope/controllers/diagnosis"
@@ -65,8 +66,9 @@ func (t *teller) manageRefused() bool {
 		t.createRefused(refusal(t.s, o), t.leftOver(o))
 	default:
 		t.fail("delete-refused")
-		t.out.Lead = told(t.leftOver(o).Say(" of ").Count("pods", t.tally.pods).
-			Say(prose.Plural(t.tally.pods, " pod", " pods")+" cannot be deleted"), o)
+		f := undeleted(t.s, o)
+		pods := t.leftOver(o).Say(" of ").Count("pods", t.tally.pods).Say(prose.Plural(t.tally.pods, " pod", " pods"))
+		t.out.Lead = diagnosis.Fit(slices.Concat(f.Before, pods, f.After), longLead)
 		t.out.Then = t.tryAgain()
 	}
 	return true

@@ -36,6 +36,8 @@ type Finding struct {
 	Usual bool `json:"usual,omitempty"`
 	// Show is a command that shows more, "" for none.
 	Show string `json:"show,omitempty"`
+	// Beside is set where it is wrong as well, but holds nothing up: nothing waits for its end.
+	Beside bool `json:"beside,omitempty"`
 }
 
 // First is the most fundamental finding; nil where nothing keeps any pod.
@@ -73,7 +75,12 @@ func (d Diagnosis) Worth() Diagnosis {
 func (d Diagnosis) IsZero() bool { return len(d.Findings) == 0 }
 
 // Fact is the name of the fact that a sentence counts the pods with.
-func (f *Finding) Fact() string { return PodsFact + f.Code }
+func (f *Finding) Fact() string {
+	if f.Beside {
+		return PodsFact + "beside." + f.Code
+	}
+	return PodsFact + f.Code
+}
 
 // Facts are the numbers of pods as facts.
 func (d Diagnosis) Facts() []Fact {
