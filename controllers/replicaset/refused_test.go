@@ -55,3 +55,30 @@ func TestRefusedBefore(t *testing.T) {
 		t.Errorf("written, it says %q", got)
 	}
 }
+
+// TestRefusedBesideNoNode: a quota that refuses pods hides nothing of those that there are.
+func TestRefusedBesideNoNode(t *testing.T) {
+	at := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
+	quota := &decision.Failure{Code: 403, Message: `pods "web-1-x" is forbidden: exceeded quota: small, requested: pods=1, used: pods=2, limited: pods=2`}
+	nowhere := func(name string) replicaset.Pod {
+		return replicaset.Pod{Name: name, UID: name, Mine: true, Matches: true, Phase: "Pending", Created: at.Add(-time.Hour), Reason: "Unschedulable", Message: "0/3 nodes are available: 3 Insufficient cpu."}
+	}
+	for _, c := range []struct {
+		pods []replicaset.Pod
+		want string
+	}{
+		{[]replicaset.Pod{nowhere("a"), nowhere("b")}, "quota small refuses 3 of 5 pods (pods: 2 of 2 used); 2 pods fit no node (all 3 nodes have too little cpu). Needs action: unblocks when the quota leaves room and when a node has more cpu free, or the template requests less."},
+		{[]replicaset.Pod{nowhere("a"), {Name: "b", UID: "b", Mine: true, Matches: true, Phase: "Running", Ready: true}}, "quota small refuses 3 of 5 pods (pods: 2 of 2 used); pod a fits no node (all 3 nodes have too little cpu). Needs action: unblocks when the quota leaves room and when a node has more cpu free, or the template requests less."},
+		{[]replicaset.Pod{{Name: "b", UID: "b", Mine: true, Matches: true, Phase: "Pending", Created: at}}, "quota small refuses 4 of 5 pods (pods: 2 of 2 used). Needs action: unblocks when the quota leaves room."},
+	} {
+		s := &replicaset.Snapshot{Now: at, Kind: "ReplicaSet", Namespace: "shop", Name: "web-1", UID: "u", RV: "1", Found: true, Want: 5, Pods: c.pods}
+		p := answered(s, decision.Try{}, decision.Outcome{State: decision.Refused, Failed: 1, Failure: quota})
+		if got := p.sentence.At(at); got != "shop/web-1 has failed: "+c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+		checkNumbers(t, p)
+		for _, problem := range p.contradictions() {
+			t.Error(problem)
+		}
+	}
+}

@@ -92,16 +92,45 @@ func (t *teller) replyLost(a *decision.Action, o *decision.Outcome) {
 	}
 }
 
-// createRefused tells who refuses the pods, and what would end that.
+// createRefused tells who refuses the pods, what keeps those that there are, and what would end both.
 func (t *teller) createRefused(f decision.Finding, missing decision.Words) {
 	t.fail(f.Code)
 	lead := append(append(decision.Words{}, f.Before...), missing...)
 	lead = lead.Say(" of ").Count("wanted", t.s.Want).Say(prose.Plural(t.s.Want, " pod", " pods"))
-	t.out.Lead = diagnosis.Fit(append(lead, f.After...), longLead)
-	t.out.Then = diagnosis.Fit(diagnosis.Ends([]decision.Finding{f}), longLead)
+	lead = append(lead, f.After...)
+	kept := t.kept()
+	if both, ok := diagnosis.Fair(withFirst(lead, kept), longLead); ok {
+		t.out.Lead = both
+	} else {
+		t.out.Lead = diagnosis.Fit(lead, longLead)
+	}
+	t.out.Then = diagnosis.Fit(diagnosis.Ends(append([]decision.Finding{f}, kept...)), longLead)
 	if !t.try.Next.IsZero() {
 		t.out.Then = append(t.out.Then.Say(". "), t.tryAgain()...)
 	}
+}
+
+// kept is what keeps pods that there are, where that is more than what every pod goes through.
+func (t *teller) kept() []decision.Finding {
+	return slices.DeleteFunc(slices.Clone(diagnosis.Relevant(t.waiting.Findings)), func(f decision.Finding) bool { return f.Usual || f.Code == diagnosis.MinReady })
+}
+
+// withFirst adds the first of some findings, and a word of the others.
+func withFirst(lead decision.Words, list []decision.Finding) decision.Words {
+	if len(list) == 0 {
+		return lead
+	}
+	f := &list[0]
+	w := slices.Clone(lead).Say("; ")
+	if f.Count == 1 && len(f.Pods) == 1 {
+		w = w.Say("pod ").Name(f.Pods[0])
+	} else {
+		w = w.Count(f.Fact(), f.Count).Say(prose.Plural(f.Count, " pod", " pods"))
+	}
+	if w = append(w, f.After...); len(list) > 1 {
+		w = w.Say(", and others wait for other reasons")
+	}
+	return w
 }
 
 // refusal is who refused pods.
