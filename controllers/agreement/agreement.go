@@ -30,7 +30,7 @@ type Account struct {
 // everybody has to be told.
 func (a *Account) Contradictions() []string {
 	list := append(a.codes(), a.vague()...)
-	list = append(list, a.cut()...)
+	list = append(append(list, a.cut()...), a.slips()...)
 	if tone := a.Sentence.Tone; (tone == decision.ToneWaiting || tone == decision.ToneFailed) && !a.ends() {
 		list = append(list, "nothing says what ends it: "+a.Sentence.At(a.Now))
 	}

@@ -61,3 +61,33 @@ func TestContradictions(t *testing.T) {
 		}
 	}
 }
+
+// TestSlips: what does not go together is seen, and what does is left alone.
+func TestSlips(t *testing.T) {
+	for text, want := range map[string]string{
+		"2 new pods keep crashing | Unblocks when they stay up":                                "",
+		"1 of 3 pods is not available; NAME has no node yet | Unblocks when it becomes ready":  "",
+		"the deletion of 2 pods is not in the cache":                                           "",
+		"10 new and 1 old pod stay as they are":                                                "",
+		"2 new pods keep crashing | Unblocks when it stays up":                                 "another number",
+		"1 new pod keeps crashing | Unblocks when they stay up":                                "another number",
+		"2 new pods keep crashing | Unblocks when they become ready and when it becomes ready": "twice",
+		"10 new and 1 old pods stay":                                                           "1 old pods",
+		"2 new pod keep crashing":                                                              "2 new pod",
+		"2 pods keeps crashing":                                                                "2 pods keeps",
+		"1 keep crashing":                                                                      "1 keep",
+		"it is is ready":                                                                       "twice",
+		"it is  ready":                                                                         "it says",
+		"it is ready .":                                                                        "it says",
+		"it is ready.":                                                                         "it says",
+		"pods ()":                                                                              "it says",
+	} {
+		lead, then, _ := strings.Cut(text, " | ")
+		words := func(text string) decision.Words { return decision.Words{}.Say(text) }
+		a := agreement.Account{Sentence: decision.Sentence{Tone: decision.ToneOK, Lead: words(lead), Then: words(then)}}
+		got := strings.Join(a.Contradictions(), "; ")
+		if (got == "") != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}

@@ -112,7 +112,19 @@ func (p *teller) blockedLead(lead decision.Words) decision.Words {
 	if fitted, ok := p.withRest(one, diagnosis.Short); ok {
 		return fitted // What others say of the cause comes before what is left, too.
 	}
-	return p.fit(one)
+	if fitted, ok := diagnosis.Short(one, longLead); ok {
+		return fitted
+	}
+	return p.first(lead, list)
+}
+
+// first is the first of the findings where there is room for hardly more.
+func (p *teller) first(lead decision.Words, list []decision.Finding) decision.Words {
+	w := p.clauses(lead, list[:1], 1)
+	if fitted, ok := diagnosis.Short(slices.Clone(w).Say("; others wait, too"), longLead); ok && len(list) > 1 {
+		return fitted
+	}
+	return p.fit(w)
 }
 
 // withRest adds what is left for users and what is wrong with old pods beside it, or the one that there is room
@@ -145,7 +157,7 @@ func (v *view) clauses(w decision.Words, list []decision.Finding, n int) decisio
 		switch {
 		case i == 0:
 		case i == n-1 && n == len(list):
-			w = w.Say(" and ")
+			w = w.Say(diagnosis.And(w))
 		default:
 			w = w.Say(", ")
 		}

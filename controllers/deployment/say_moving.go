@@ -28,7 +28,7 @@ func (p *teller) paused() bool {
 			words("the new template has no ReplicaSet yet"), then)
 	case p.oldTotal > 0:
 		return p.say("paused-pending", decision.ToneNeutral, "is", "paused with a change pending",
-			decision.Words{}.Count(fNew, p.newSize()).Say(" new and ").Count(fOld, p.oldTotal).Say(" old pods stay as they are"), then)
+			decision.Words{}.Count(fNew, p.newSize()).Say(" new and ").Count(fOld, p.oldTotal).Say(prose.Plural(p.oldTotal, " old pod stay", " old pods stay")+" as they are"), then)
 	default:
 		return p.say("paused", decision.ToneNeutral, "is", "paused", p.share(), then)
 	}

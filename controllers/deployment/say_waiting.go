@@ -1,6 +1,7 @@
 package deployment
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/loopscope/loopscope/controllers/diagnosis"
@@ -156,9 +157,16 @@ func (p *teller) settled() bool {
 	return p.say("settled", decision.ToneOK, "is", "settled", p.withRecentChange(lead), nil)
 }
 
-// withCause is a lead with what keeps a pod from being available.
+// withCause is a lead with what keeps pods from being available, as far as there is room.
 func (p *teller) withCause(lead decision.Words) decision.Words {
-	return p.fit(p.clauses(lead.Say("; "), p.relevant()[:1], 1))
+	list := p.relevant()
+	lead = lead.Say("; ")
+	for n := len(list); n > 0; n-- {
+		if fitted, ok := diagnosis.Fair(p.clauses(slices.Clone(lead), list, n), longLead); ok {
+			return fitted
+		}
+	}
+	return p.first(lead, list)
 }
 
 // shortSince adds since when so few are available. Who has not seen it happen, as the first look of a process

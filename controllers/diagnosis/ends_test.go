@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/prose"
 )
 
 // What ends several findings is each said once, and never the same twice.
@@ -12,6 +13,12 @@ func TestEnds(t *testing.T) {
 	ends := func(clauses ...string) (list []decision.Finding) {
 		for _, c := range clauses {
 			list = append(list, decision.Finding{Unblocks: words(c)})
+		}
+		return list
+	}
+	theirs := func(counts ...int) (list []decision.Finding) {
+		for _, n := range counts {
+			list = append(list, decision.Finding{Unblocks: words("when ").Say(prose.Plural(n, "it becomes", "they become")).Say(" ready")})
 		}
 		return list
 	}
@@ -24,6 +31,11 @@ func TestEnds(t *testing.T) {
 		{ends("when it is ready"), "Unblocks when it is ready"},
 		{ends("when it is ready", "when it is replaced"), "Unblocks when it is ready and when it is replaced"},
 		{ends("when it is replaced", "when it is replaced"), "Unblocks only when all of them are resolved"},
+		{theirs(1, 2), "Unblocks when they become ready"},
+		{theirs(1, 1), "Unblocks when they become ready"},
+		{theirs(2, 1, 3), "Unblocks when they become ready"},
+		{append(theirs(2, 1), ends("when it is ready")...), "Unblocks only when all of them are resolved"},
+		{append(theirs(1), ends("when that image exists")...), "Unblocks when it becomes ready and when that image exists"},
 		{ends("a", "b", "c"), "Unblocks only when all of them are resolved"},
 		{byHand, "Needs action: unblocks when the quota is raised"},
 	} {

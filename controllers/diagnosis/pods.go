@@ -83,6 +83,7 @@ type group struct {
 	pod    *decision.Pod // what is said of it holds for all; mostly the first
 	detail string        // what tells it from other groups of the code
 	pull   string        // why an image cannot be pulled, "" where it is not said
+	reason string        // of pods that start, "" where they have several
 	pods   []string
 	count  int64
 	since  time.Time
@@ -139,11 +140,11 @@ func (w Pods) group(p *decision.Pod) group {
 		// What is said tells them apart, and not the message, in which a pod may be named.
 		said := g.say(w, new(decision.Finding)).At(w.Now)
 		g.detail = strings.ReplaceAll(said, p.Name, "it")
-	case Starting, Startup, Probe:
+	case Starting:
 		g.usual = w.isEarly(p.Created)
-		if g.code == Starting {
-			g.detail = p.Reason + p.Scheduler
-		}
+		g.detail, g.reason = p.Scheduler, p.Reason
+	case Startup, Probe:
+		g.usual = w.isEarly(p.Created)
 	case Setup:
 		g.usual, g.detail = w.isEarly(p.Created), ""
 	case MinReady:
@@ -168,8 +169,11 @@ func (g *group) add(other group) {
 	switch {
 	case g.pull == "" && other.pull != "":
 		g.pull, g.pod = other.pull, other.pod
-	case g.code == Starting && g.pod.Node == "" && other.pod.Node != "": // "No node yet" has to be true of all.
+	case g.code == Starting && g.bare() && !other.bare(): // "No node yet" has to be true of all.
 		g.pod = other.pod
+	}
+	if g.reason != other.reason {
+		g.reason = ""
 	}
 	if other.since.Before(g.since) {
 		g.since = other.since
@@ -239,6 +243,9 @@ func (g *group) finding(w Pods) decision.Finding {
 
 // do picks the verb that goes with the number of pods.
 func (g *group) do(one, many string) decision.Words { return words(prose.Plural(g.count, one, many)) }
+
+// bare reports whether nothing is known of a pod that starts, not even a node.
+func (g *group) bare() bool { return g.pod.Node == "" && g.pod.Reason == "" }
 
 // container is " of container app", "" where there is no name.
 func (g *group) container() decision.Words {

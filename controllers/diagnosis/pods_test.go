@@ -2,6 +2,7 @@ package diagnosis_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -123,7 +124,7 @@ func TestToldApart(t *testing.T) {
 		"role":               {none, func(p *decision.Pod) { p.Role = decision.RoleInit }, "init, readiness"},
 		"probe":              {none, func(p *decision.Pod) { p.Probe = "startup" }, "startup-probe, readiness"},
 		"exit":               {none, func(p *decision.Pod) { p.Exit = &decision.Exit{Code: 1} }, "crash-loop, readiness"},
-		"how it starts":      {decision.Pod{Reason: "Pending"}, func(p *decision.Pod) { p.Reason = "ContainerCreating" }, "starting, starting"},
+		"how it starts":      {decision.Pod{Reason: "Pending"}, func(p *decision.Pod) { p.Reason = "ContainerCreating" }, "starting"},
 		"what it starts":     {decision.Pod{Reason: "Pending"}, func(p *decision.Pod) { p.Container = "app" }, "starting"},
 		"image, and said so": {decision.Pod{Reason: "ImagePullBackOff", Image: "web:9"}, func(p *decision.Pod) { p.Message = "ErrImagePull: denied" }, "image-pull"},
 		"image, twice":       {decision.Pod{Reason: "ErrImagePull", Image: "web:9", Message: "denied"}, func(p *decision.Pod) { p.Reason = "ImagePullBackOff" }, "image-pull"},
@@ -142,6 +143,27 @@ func TestToldApart(t *testing.T) {
 			}
 			if strings.Join(got, ", ") != c.want {
 				t.Errorf("%s: got %s, want %s", name, strings.Join(got, ", "), c.want)
+			}
+		}
+	}
+}
+
+// Pods that are starting are one finding, which says of all of them no more than holds for each.
+func TestStarting(t *testing.T) {
+	noNode, placed := decision.Pod{Phase: "Pending"}, decision.Pod{Phase: "Pending", Node: "node-1"}
+	creating, preparing := decision.Pod{Reason: "ContainerCreating", Node: "node-1"}, decision.Pod{Reason: "PodInitializing", Node: "node-1"}
+	for want, pods := range map[string][]decision.Pod{
+		" have no node yet":                       {noNode, noNode},
+		" are still starting":                     {noNode, placed},
+		" are still starting (ContainerCreating)": {creating, creating},
+		" are still starting ":                    {creating, preparing},
+		" are still starting  ":                   {creating, noNode},
+	} {
+		for range 2 {
+			slices.Reverse(pods)
+			got := diagnosis.Pods{Now: noon}.Waiting(pods)
+			if len(got) != 1 || got[0].Count != 2 || got[0].After.At(noon) != strings.TrimRight(want, " ") {
+				t.Errorf("%q: %+v", want, got)
 			}
 		}
 	}

@@ -88,7 +88,7 @@ func (g *group) image(w decision.Words) decision.Words {
 // find key url in Secret ns/db`.
 func (g *group) sayConfig(w Pods, f *decision.Finding) decision.Words {
 	f.NeedsAction = true
-	f.Unblocks = words("when it can be created as configured, or the template changes")
+	f.Unblocks = words("when ").Say(prose.Plural(g.count, "it can", "they can")).Say(" be created as configured, or the template changes")
 	message := g.pod.Message
 	for _, kind := range []string{"ConfigMap", "Secret"} {
 		if name, ok := between(strings.ToLower(message), strings.ToLower(kind)+` "`, `" not found`); ok {
@@ -255,12 +255,12 @@ func (g *group) sayWait(f *decision.Finding) decision.Words {
 		case g.pod.Scheduler != "":
 			f.Unblocks = words("when that scheduler runs and finds a node")
 			return g.do("has no node yet, and scheduler ", "have no node yet, and scheduler ").Name(g.pod.Scheduler).Say(prose.Plural(g.count, " has said nothing of it", " has said nothing of them"))
-		case g.pod.Reason == "" && g.pod.Node == "":
+		case g.bare():
 			return g.do("has no node yet", "have no node yet")
-		case g.pod.Reason == "":
+		case g.reason == "":
 			return g.do("is still starting", "are still starting")
 		}
-		return g.do("is still starting", "are still starting").Say(" (").Quote(g.pod.Reason).Say(")")
+		return g.do("is still starting", "are still starting").Say(" (").Quote(g.reason).Say(")")
 	case Startup:
 		return append(g.do("has not passed the startup probe of ", "have not passed the startup probe of "), orIts(g.container())...)
 	}

@@ -38,7 +38,7 @@ func genPod(t *rapid.T, name, uid string) replicaset.Pod {
 		Cost:            rapid.Int64Range(-1, 1).Draw(t, "cost"),
 		Restarts:        rapid.Int64Range(0, 2).Draw(t, "restarts"),
 		SidecarRestarts: rapid.Int64Range(0, 1).Draw(t, "sidecarRestarts"),
-		Reason:          rapid.SampledFrom([]string{"", "", "ImagePullBackOff", "Unschedulable"}).Draw(t, "reason"),
+		Reason:          rapid.SampledFrom([]string{"", "", "ImagePullBackOff", "Unschedulable", "ContainerCreating", "PodInitializing", "CrashLoopBackOff", "CreateContainerError"}).Draw(t, "reason"),
 	}
 	if chance("disrupted", 15) {
 		p.Disruption = &decision.Disruption{Target: rapid.SampledFrom([]string{"", "PreemptionByScheduler", "EvictionByEvictionAPI"}).Draw(t, "target"),

@@ -37,7 +37,7 @@ func (t *teller) keeps(list []decision.Finding) decision.Words {
 	for i := range list {
 		switch {
 		case i > 0 && i == len(list)-1:
-			w = w.Say(" and ")
+			w = w.Say(diagnosis.And(w))
 		case i > 0:
 			w = w.Say(", ")
 		}
