@@ -35,7 +35,7 @@ func (p *teller) interrupted() bool {
 	case o == nil:
 		return false
 	case o.State == decision.Unknown:
-		return p.waits("unknown-outcome", words("the reply to its write of ").Name(target.Name).Say(" was lost"),
+		return p.waits("unknown-outcome", p.fit(diagnosis.Unsure(words("its write of ").Name(target.Name), o)),
 			words("Reads it live before it decides again"))
 	default:
 		return p.waits("superseded", words("the cache does not show its own newer write to ").Name(target.Name).Say(" yet, so nothing was sent"),

@@ -15,6 +15,17 @@ func Unanswered(o *decision.Outcome) (why decision.Words, ok bool) {
 	return words("the API server ").Say(silence(o.Failure)).Say(" (").Quote(prose.ClipMiddle(prose.LastClause(o.Failure.Message), 80)).Say(")"), true
 }
 
+// Unsure says what is known of a write that may have been done: its reply was lost, or the API server answered that it
+// failed inside, which it may have done after it had stored the object. what is the write: "its write of web".
+func Unsure(what decision.Words, o *decision.Outcome) decision.Words {
+	if !o.Failure.Internal() {
+		return append(words("the reply to "), append(what, words(" was lost")...)...)
+	}
+	why := prose.ClipMiddle(strings.TrimPrefix(o.Failure.Message, "Internal error occurred: "), 80)
+	w := append(words("the API server answered "), append(what, words(" with an internal error")...)...)
+	return bracketed(w, why).Say(" and may have done it")
+}
+
 // silence tells an API server that is not there from one that cannot serve.
 func silence(f *decision.Failure) string {
 	if strings.Contains(f.Message, "etcdserver") {

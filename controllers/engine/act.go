@@ -7,11 +7,9 @@ import (
 	"net/http"
 	"net/url"
 	"runtime/debug"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
 	"github.com/loopscope/loopscope/telemetry/decision"
@@ -94,19 +92,13 @@ func OutcomeUnknown(err error) bool {
 	if !errors.As(err, &status) {
 		return !utilnet.IsConnectionRefused(err) // Refused: nothing was sent.
 	}
-	switch s := status.Status(); s.Code {
+	switch status.Status().Code {
 	case http.StatusInternalServerError:
-		return !webhookFailed(s)
+		return !FailureOf(err).WebhookFailed()
 	case http.StatusGatewayTimeout, http.StatusBadGateway:
 		return true
 	}
 	return false
-}
-
-// webhookFailed reports whether a webhook that has to be asked could not be. Webhooks are
-// asked before anything is stored, so such a write was refused like any other.
-func webhookFailed(s metav1.Status) bool {
-	return s.Reason == metav1.StatusReasonInternalError && strings.Contains(s.Message, `failed calling webhook "`)
 }
 
 // panicked is a panic where an error was due.

@@ -85,8 +85,15 @@ func (t *teller) replyLost(a *decision.Action, o *decision.Outcome) {
 	if a.Kind == decision.DeletePods {
 		work = "deleting"
 	}
-	t.out.Lead = told(decision.Words{}.Say("the reply to "+work+" pods was lost"), o).
-		Say(", so the next sync reads them live before it decides")
+	lead := diagnosis.Unsure(words(work+" pods"), o)
+	if o.Failure.Internal() {
+		t.out.Lead, t.out.Then = diagnosis.Fit(lead, longLead), words("Reads them live before it decides again")
+		if !t.try.Next.IsZero() {
+			t.out.Then, t.out.ChangesAt = t.out.Then.Say(" in ").Until(t.try.Next), t.try.Next
+		}
+		return
+	}
+	t.out.Lead = told(lead, o).Say(", so the next sync reads them live before it decides")
 	if !t.try.Next.IsZero() {
 		t.out.Then = t.decideAgain()
 	}
@@ -181,7 +188,10 @@ func (t *teller) statusRefused() bool {
 		t.out.Then = decision.Words{}.Say("Continues when the cache shows it")
 	case decision.Unknown:
 		t.is(decision.ToneWaiting, "unknown-outcome", "waiting")
-		t.out.Lead = told(decision.Words{}.Say("the reply to its status was lost"), o)
+		t.out.Lead = diagnosis.Unsure(words("its status"), o)
+		if !o.Failure.Internal() { // Otherwise it has the answer.
+			t.out.Lead = told(t.out.Lead, o)
+		}
 		t.out.Then = t.decideAgain()
 	default:
 		t.fail("status-refused")

@@ -122,7 +122,11 @@ func (t *teller) refused(a *decision.Action, o *decision.Outcome) {
 	case decision.Superseded:
 		t.is(decision.ToneWaiting, "superseded", "waiting", words("the cache does not show a newer write of this process to ").Name(a.Target.Name).Say(" yet, so it was not written"), words("Continues when the cache shows it"))
 	case decision.Unknown:
-		t.is(decision.ToneWaiting, "unknown-outcome", "waiting", quoted(words("the reply to a write of ").Name(a.Target.Name).Say(" was lost"), o).Say(", so the next sync reads it live before it decides"), t.again())
+		w := diagnosis.Unsure(words("a write of ").Name(a.Target.Name), o)
+		if !o.Failure.Internal() { // Otherwise it has the answer.
+			w = quoted(w, o)
+		}
+		t.is(decision.ToneWaiting, "unknown-outcome", "waiting", w.Say(", so the next sync reads it live before it decides"), t.again())
 	default:
 		t.out.Tone, t.out.Code, t.out.Verb, t.out.State = decision.ToneFailed, "refused", "has", "failed"
 		t.out.Lead, t.out.Then = quoted(words("").Name(a.Target.Name).Say(" could not be "+a.Kind.Past()), o), t.again()

@@ -1,6 +1,9 @@
 package decision
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // State is how one action ended.
 type State string
@@ -19,7 +22,8 @@ const (
 	Conflicted State = "conflict"
 	// Superseded: nothing was sent, as a newer write of ours to that object exists.
 	Superseded State = "superseded"
-	// Unknown: the reply was lost; a live read precedes the next decision.
+	// Unknown: the reply was lost, or was an internal error, and the write may have been done; a live read precedes
+	// the next decision.
 	Unknown State = "unknown"
 	// Tolerated: refused in a way the rules ignore (already gone).
 	Tolerated State = "tolerated"
@@ -58,6 +62,15 @@ func (f *Failure) Down() bool {
 	}
 	return f.Reason == Unreachable
 }
+
+// WebhookFailed reports whether a webhook that has to be asked could not be. Webhooks are asked before anything is
+// stored, so such a write was refused like any other.
+func (f *Failure) WebhookFailed() bool {
+	return f.Internal() && f.Reason == "InternalError" && strings.Contains(f.Message, `failed calling webhook "`)
+}
+
+// Internal reports whether the API server answered that it failed inside.
+func (f *Failure) Internal() bool { return f != nil && f.Code == 500 }
 
 // Writer names who else wrote an object.
 type Writer struct {

@@ -138,6 +138,8 @@ func TestRefused(t *testing.T) {
 		{kindUpdate, 409, "", decision.Conflicted},
 		{kindCreate, 409, `{"kind":"Status","reason":"AlreadyExists"}`, decision.Refused},
 		{kindUpdate, 500, "", decision.Unknown},
+		{kindUpdate, 500, `{"kind":"Status","reason":"InternalError","message":"Internal error occurred: quota evaluation timed out"}`, decision.Unknown},
+		{kindUpdate, 500, `{"kind":"Status","reason":"InternalError","message":"Internal error occurred: failed calling webhook \"a.example.com\": connection refused"}`, decision.Refused},
 		{kindUpdate, 502, "", decision.Unknown},
 		{kindUpdate, 503, "", decision.Unanswered},
 		{kindUpdate, 504, "", decision.Unknown},

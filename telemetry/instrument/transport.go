@@ -181,6 +181,7 @@ func refused(kind decision.ActionKind, code int, body []byte) decision.Outcome {
 		o.State = decision.Tolerated
 	case code == http.StatusConflict && f.Reason != "AlreadyExists":
 		o.State = decision.Conflicted
+	case f.WebhookFailed():
 	case code == http.StatusInternalServerError, code == http.StatusBadGateway, code == http.StatusGatewayTimeout:
 		o.State = decision.Unknown
 	case f.Down():
