@@ -26,7 +26,15 @@ func (p *teller) ended() bool { return p.gone() || p.deleting() || p.stopped() }
 
 // failed is what failed in this sync, and then what fails by the cluster's word.
 func (p *teller) failed() bool {
-	return p.dropped() || p.selectsAll() || p.invalid() || p.refusal() || p.refusedBefore() || p.deadlineOver() || p.podsRefused()
+	if p.dropped() || p.selectsAll() || p.invalid() || p.refusal() || p.refusedBefore() {
+		return true
+	}
+	return !p.answersRollback() && (p.deadlineOver() || p.podsRefused()) // Who asked for a rollback is told what became of it.
+}
+
+// answersRollback reports whether this sync did what a rollback asks for, or found that it cannot be done.
+func (p *teller) answersRollback() bool {
+	return p.branch == branchRestore && len(p.written(func(*decision.Action) bool { return true })) > 0
 }
 
 // wrote tells what this sync wrote, where that moves the object on.

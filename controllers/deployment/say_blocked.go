@@ -19,8 +19,8 @@ func (p *teller) deadlineOver() bool {
 		return false
 	}
 	since := p.s.LastProgress
-	if since.IsZero() && !c.Updated.IsZero() {
-		since = c.Updated.Add(-seconds(*p.s.Deadline))
+	if began := c.Updated.Add(-seconds(*p.s.Deadline)); !c.Updated.IsZero() && (since.IsZero() || began.Before(since)) {
+		since = began // What changed after that, as a pod that came to be seen, or was lost, is no progress.
 	}
 	p.out.Since = since
 	lead := words("no progress before its deadline")

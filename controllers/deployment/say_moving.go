@@ -206,10 +206,34 @@ func (p *teller) whyCleared() decision.Words {
 	case leafNoRevision:
 		return words("there is no earlier revision to go back to")
 	case leafNoSource:
-		return words("no ReplicaSet has revision ").Count("revision", p.asked).Say(" to go back to")
+		return words("no ReplicaSet has revision ").Count("revision", p.asked).Say(" to go back to; these exist: ").Told(p.revisions())
 	default:
 		return words("revision ").Count("revision", p.asked).Say(" has the current template")
 	}
+}
+
+// maxRevisions is how many revisions a sentence names.
+const maxRevisions = 6
+
+// revisions are those that ReplicaSets have, the newest first.
+func (p *teller) revisions() string {
+	var list []int64
+	for _, rs := range p.children {
+		if n, err := revision(rs); err == nil && n > 0 {
+			list = append(list, n)
+		}
+	}
+	slices.Sort(list)
+	list = slices.Compact(list)
+	slices.Reverse(list)
+	var said []string
+	for _, n := range list {
+		said = append(said, digits(n))
+	}
+	if len(said) == 0 {
+		return none
+	}
+	return prose.Some(said, maxRevisions)
 }
 
 // moving is progress not longer ago than a pod usually takes here, while something

@@ -15,6 +15,7 @@ import (
 
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/prose"
 )
 
 // TestSentences says what a change of a recorded sync makes of its sentence.
@@ -189,6 +190,43 @@ func TestRefusersKeepTheirNames(t *testing.T) {
 		if got := run(s, decision.Try{}, nil, decision.Nobody).sentence.Lead.At(s.Now); !strings.HasPrefix(got, want) {
 			t.Errorf("who only looks says %q, want %q", got, want)
 		}
+	}
+}
+
+// TestRollbackToNothing: who asked for a revision that is gone is told so, and which there are, also where pods do not
+// come up, which is why somebody goes back.
+func TestRollbackToNothing(t *testing.T) {
+	const want = "no ReplicaSet has revision 99 to go back to; these exist: "
+	for golden, exist := range map[string]string{"rollback-unknown": "15, 14", "quota": "15, 14", "deadline-over": "15"} {
+		s, err := deployment.Decode(readGolden(t, "testdata/golden/"+golden+".txtar").snapshot)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.RollbackTo = "99"
+		set(s, true).Revision, set(s, false).Revision = "15", "14"
+		act := answered(nil, nil)
+		if p := run(s, decision.Try{}, nil, act); p.sentence.Lead.At(s.Now) != want+exist || len(p.problems()) > 0 {
+			t.Errorf("%s: %q, want %q; %v", golden, p.sentence.Lead.At(s.Now), want+exist, p.problems())
+		}
+		for n := range 9 {
+			s.ReplicaSets = append(s.ReplicaSets, deployment.ReplicaSet{Name: fmt.Sprint("older-", n), UID: fmt.Sprint(n), Mine: true, Matches: true, Revision: fmt.Sprint(n)})
+		}
+		if got := run(s, decision.Try{}, nil, act).sentence.Lead.At(s.Now); !strings.HasPrefix(got, want+exist+", 8, 7, ") || !strings.HasSuffix(got, " more") {
+			t.Errorf("%s: of many it says %q", golden, got)
+		}
+	}
+}
+
+// TestNoProgressForTheDeadline: what a lost pod changes is no progress, so that none is never told for less than the deadline.
+func TestNoProgressForTheDeadline(t *testing.T) {
+	s, err := deployment.Decode(readGolden(t, "testdata/golden/deadline-over.txtar").snapshot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	progressing(s).Updated = s.Now
+	s.LastProgress = s.Now.Add(3*time.Second - time.Duration(*s.Deadline)*time.Second)
+	if got, want := run(s, decision.Try{}, nil, decision.Nobody).sentence, fmt.Sprintf("no progress for %s, ", prose.Span(time.Duration(*s.Deadline)*time.Second)); !strings.HasPrefix(got.Lead.At(s.Now), want) {
+		t.Errorf("%q, want %q", got.Lead.At(s.Now), want)
 	}
 }
 
