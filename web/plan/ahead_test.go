@@ -31,6 +31,10 @@ func TestAhead(t *testing.T) {
 			}
 		}
 	}
+	d.Deadline = new(int64(600))
+	if p, err := Ahead(t.Context(), d, 3); err != nil || !strings.Contains(p.Sentence, "no progress for 10m, ") {
+		t.Errorf("past the deadline it says %q, %v", p.Sentence, err)
+	}
 	if _, err := Ahead(t.Context(), &deployment.Snapshot{}, 0); err == nil || !strings.Contains(err.Error(), "no Deployment") {
 		t.Errorf("nothing is planned: %v", err)
 	}

@@ -64,7 +64,11 @@ func next(f *simulator, s *deployment.Snapshot, p *rolloutProposal) (simulation,
 			}
 		}
 	}
-	return f.simulate(c)
+	x, err := f.simulate(c)
+	if deadline := c.Snapshot().Deadline; deadline != nil {
+		x.deadline = time.Duration(*deadline) * time.Second
+	}
+	return x, err
 }
 
 // mended are the ReplicaSets with the chosen pods on their way up.

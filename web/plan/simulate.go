@@ -82,6 +82,8 @@ type simulation struct {
 	cut     bool
 	floor   int64
 	ceiling int64
+	// deadline is how long there may be no progress; zero for no bound.
+	deadline time.Duration
 	// timed plans tell when each step is, and begin a row with it.
 	timed bool
 }
@@ -229,7 +231,7 @@ func (f *simulation) extremes() (least, most, writes int64) {
 // planOf is a simulation as the page shows it.
 func planOf(title string, f *simulation) views.Plan {
 	least, most, writes := f.extremes()
-	p := views.Plan{Title: title, Sentence: f.end.Sentence.At(f.end.At), Facts: []views.Figured{
+	p := views.Plan{Title: title, Sentence: f.end.Sentence.At(f.toldAt()), Facts: []views.Figured{
 		{Label: "fewest available", Value: least}, {Label: "most pods", Value: most}, {Label: "scale writes", Value: writes}}}
 	o, _ := words.OutcomeOf(f.end.Sentence.Tone)
 	p.End = views.Mark{Tone: o.View, Word: string(f.end.End)}
@@ -259,6 +261,14 @@ func planOf(title string, f *simulation) views.Plan {
 	}
 	p.Hidden = max(0, len(p.Rows)-planRows)
 	return p
+}
+
+// toldAt is as of when the end is told: at the deadline itself, and not the seconds later that it is seen to be over.
+func (f *simulation) toldAt() time.Time {
+	if since := f.end.Sentence.Since; f.end.End == sim.Overdue && f.deadline > 0 && !since.IsZero() {
+		return since.Add(f.deadline)
+	}
+	return f.end.At
 }
 
 // takes is when a plan that tells times comes to its end; "" where it tells none.
