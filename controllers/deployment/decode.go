@@ -177,8 +177,8 @@ func (l *limits) set(rs *ReplicaSet) {
 		l.fail("ReplicaSet %s (uid %s) appears twice", rs.Name, rs.UID)
 	case len(rs.Blocking) > MaxBlocking:
 		l.fail("ReplicaSet %s describes %d pods, more than the %d that are read", rs.Name, len(rs.Blocking), MaxBlocking)
-	case len(rs.TerminatingPods) > MaxTerminatingPods:
-		l.fail("ReplicaSet %s describes %d terminating pods, more than the %d that are read", rs.Name, len(rs.TerminatingPods), MaxTerminatingPods)
+	case len(rs.TerminatingPods) > decision.MaxTerminatingPods:
+		l.fail("ReplicaSet %s describes %d terminating pods, more than the %d that are read", rs.Name, len(rs.TerminatingPods), decision.MaxTerminatingPods)
 	case len(rs.Disrupted) > MaxDisrupted:
 		l.fail("ReplicaSet %s describes %d disrupted pods, more than the %d that are read", rs.Name, len(rs.Disrupted), MaxDisrupted)
 	}
@@ -204,9 +204,17 @@ func (l *limits) set(rs *ReplicaSet) {
 	for _, p := range rs.TerminatingPods {
 		l.instant("pod "+p.Name+", until", p.Until)
 	}
+	l.deletion("ReplicaSet "+rs.Name, rs.Deletion)
 	for _, p := range rs.Disrupted {
 		l.instant("pod "+p.Name+", created", p.Created)
 		l.instant("pod "+p.Name+", disrupted", p.At)
+	}
+}
+
+func (l *limits) deletion(of string, d *decision.Deletion) {
+	if d != nil {
+		l.instant("deletion of "+of, d.Since)
+		l.count("what blocks the deletion of "+of, d.Blocking)
 	}
 }
 

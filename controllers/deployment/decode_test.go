@@ -127,7 +127,7 @@ func TestDecodeLimits(t *testing.T) {
 		"arrived":                       {deployment.MaxArrived, func(s *snapshot, n int64) { s.Arrived = make([]string, n) }},
 		"changed fields":                {deployment.MaxChanged, func(s *snapshot, n int64) { s.Changed.Fields = make([]decision.Change, n) }},
 		"pods":                          {deployment.MaxBlocking, func(s *snapshot, n int64) { rs(s).Blocking = make([]deployment.Pod, n) }},
-		"terminating pods": {deployment.MaxTerminatingPods, func(s *snapshot, n int64) {
+		"terminating pods": {decision.MaxTerminatingPods, func(s *snapshot, n int64) {
 			rs(s).TerminatingPods = make([]decision.TerminatingPod, n)
 		}},
 		"disrupted pods": {deployment.MaxDisrupted, func(s *snapshot, n int64) { rs(s).Disrupted = make([]decision.DisruptedPod, n) }},

@@ -38,7 +38,7 @@ func (v *view) findings() []decision.Finding {
 		list = v.ofNew()
 	}
 	for _, rs := range v.old {
-		list = append(list, old(v.refusals(rs))...)
+		list = append(append(list, old(v.refusals(rs))...), v.notDeleted(rs)...)
 	}
 	if v.missing() <= 0 { // Only old pods can be what is missed.
 		list = append(list, v.ofOld()...)
@@ -121,13 +121,46 @@ func (v *view) notRecreated(n int64) decision.Finding {
 	rs := v.newSet
 	f := decision.Finding{Code: diagnosis.Terminating, Count: n, Unblocks: words("when it is gone and the next one has created ").Say(prose.Plural(n, "it", "them")),
 		After: words(prose.Plural(n, " is not created", " are not created")).Say(", as ReplicaSet ").Name(rs.Name).Say(" is being deleted"),
-		Show:  "kubectl -n " + v.s.Namespace + " get replicaset " + rs.Name + " -o yaml"}
-	if held := v.pods().Stuck(rs.TerminatingPods); held != nil && len(held.Finalizers) > 0 {
-		f.NeedsAction, f.Pods = true, []string{held.Name}
-		f.After = f.After.Say(" and a finalizer blocks the deletion of its pod ").Name(held.Name).Say(" (").Quote(diagnosis.Finalizers(held)).Say(")")
-		f.Unblocks = words(diagnosis.FinalizerUnblocks)
-	}
+		Show:  v.showSet(rs)}
+	v.kept(rs, &f)
 	return f
+}
+
+// notDeleted are pods of an old ReplicaSet that was made smaller: one that is being deleted leaves its pods alone.
+func (v *view) notDeleted(rs *ReplicaSet) []decision.Finding {
+	if !leavesPods(rs) {
+		return nil
+	}
+	n := rs.StatusReplicas
+	f := decision.Finding{Code: diagnosis.Terminating, Old: true, Count: n, Unblocks: words("when it is gone, and with it ").Say(prose.Plural(n, "its pod", "its pods")),
+		After: words(prose.Plural(n, " is not deleted", " are not deleted")).Say(", as ReplicaSet ").Name(rs.Name).Say(" is being deleted"),
+		Show:  v.showSet(rs)}
+	v.kept(rs, &f)
+	return []decision.Finding{f}
+}
+
+func leavesPods(rs *ReplicaSet) bool {
+	return rs.Deleting && rs.StatusReplicas > rs.Replicas && rs.ObservedGeneration >= rs.Generation
+}
+
+func (v *view) showSet(rs *ReplicaSet) string {
+	return "kubectl -n " + v.s.Namespace + " get replicaset " + rs.Name + " -o yaml"
+}
+
+// kept adds what keeps a ReplicaSet that is being deleted: a finalizer of its own, or one of its pods.
+func (v *view) kept(rs *ReplicaSet, f *decision.Finding) {
+	if own := v.pods().Finalizer(rs.Deletion); own != nil {
+		f.After = append(f.After.Say(" and "), own.After...)
+		f.Unblocks, f.NeedsAction = own.Unblocks, own.NeedsAction
+		return
+	}
+	held := v.pods().Stuck(rs.TerminatingPods)
+	if held == nil || len(held.Finalizers) == 0 {
+		return
+	}
+	f.NeedsAction, f.Pods = true, []string{held.Name}
+	f.After = f.After.Say(" and a finalizer blocks the deletion of its pod ").Name(held.Name).Say(" (").Quote(diagnosis.Finalizers(held.Finalizers)).Say(")")
+	f.Unblocks = diagnosis.Unfinalized(held.Finalizers)
 }
 
 func old(list []decision.Finding) []decision.Finding {
@@ -180,9 +213,9 @@ func (v *view) refusals(rs *ReplicaSet) []decision.Finding {
 }
 
 // terminating are old pods that Recreate waits for; nil where it waits for none, or where
-// the whole namespace does.
+// the whole namespace does, or where it is told already why they stay.
 func (v *view) terminating() *decision.Finding {
-	if v.s.Strategy != recreate || v.blockingNamespace() != nil {
+	if v.s.Strategy != recreate || v.blockingNamespace() != nil || slices.ContainsFunc(v.old, leavesPods) {
 		return nil
 	}
 	reported, running := v.oldRunningCounts()
@@ -202,16 +235,49 @@ func (v *view) terminating() *decision.Finding {
 
 // blockingNamespace are the pods that a namespace which is being deleted waits for.
 func (v *view) blockingNamespace() []decision.Finding {
-	var pods []decision.TerminatingPod
-	terminating := int64(0)
-	for _, rs := range v.children {
-		pods = append(pods, rs.TerminatingPods...)
-		terminating += rs.TerminatingNow
-	}
+	pods, terminating := v.allTerminating()
 	if terminating == 0 || !v.namespaceTerminating() {
 		return nil
 	}
 	return []decision.Finding{v.pods().Terminating(pods, terminating, terminating)}
+}
+
+// awaited is what the garbage collector waits for to delete the Deployment in the foreground: pods go
+// before their ReplicaSets.
+func (v *view) awaited() decision.Finding {
+	for _, rs := range v.children {
+		if f := v.pods().Finalizer(rs.Deletion); f != nil {
+			f.Before, f.After = words("ReplicaSet ").Name(rs.Name), append(words(": "), f.After...)
+			return *f
+		}
+	}
+	pods, terminating := v.allTerminating()
+	n := v.blocking()
+	switch {
+	case terminating > 0:
+		return v.pods().Awaited(pods, n)
+	case n > 0:
+		return decision.Finding{Before: decision.Words{}.Count(decision.FactBlocking, n).Say(prose.Plural(n, " ReplicaSet", " ReplicaSets")), Unblocks: words(prose.Plural(n, "when it is gone", "when the last of them is gone"))}
+	default:
+		return diagnosis.Elsewhere()
+	}
+}
+
+// blocking is how many pods that is, or else how many ReplicaSets.
+func (v *view) blocking() int64 {
+	if _, n := v.allTerminating(); n > 0 {
+		return n
+	}
+	return v.s.Deletion.Blocking
+}
+
+// allTerminating are the terminating pods of its ReplicaSets.
+func (v *view) allTerminating() (described []decision.TerminatingPod, n int64) {
+	for _, rs := range v.children {
+		described = append(described, rs.TerminatingPods...)
+		n += rs.TerminatingNow
+	}
+	return described, n
 }
 
 // relevant are the findings that a sentence names.

@@ -73,6 +73,9 @@ func (v *view) numbers() []decision.Fact {
 	if s.Revision != "" {
 		facts = append(facts, decision.Text(fRevision, s.Revision))
 	}
+	if s.Deletion != nil {
+		facts = append(facts, decision.Count(decision.FactBlocking, v.blocking()))
+	}
 	facts = append(append(facts, s.Recent.Facts()...), decision.Diagnosis{Findings: v.relevant()}.Facts()...)
 	return append(facts, decision.Diagnosis{Findings: diagnosis.Beside(v.diagnosis().Findings)}.Facts()...)
 }

@@ -382,12 +382,42 @@ func TestNotRecreated(t *testing.T) {
 		action     bool
 	}{
 		{nil, " are not created, as ReplicaSet new is being deleted | when it is gone and the next one has created them", false},
-		{[]string{"example.com/held"}, " are not created, as ReplicaSet new is being deleted and a finalizer blocks the deletion of its pod new-a (example.com/held) | when whoever set the finalizer removes it", true},
+		{[]string{"example.com/held"}, " are not created, as ReplicaSet new is being deleted and a finalizer blocks the deletion of its pod new-a (example.com/held) | when the controller that set example.com/held removes it", true},
 	} {
 		s.ReplicaSets[0].TerminatingPods = []decision.TerminatingPod{{Name: "new-a", Until: at.Add(-time.Minute), Finalizers: c.finalizers}}
 		list := Diagnose(s, decision.Learnt{}).Findings
 		if len(list) != 1 || list[0].Count != 3 || list[0].NeedsAction != c.action || list[0].After.At(at)+" | "+list[0].Unblocks.At(at) != c.says {
 			t.Errorf("%v: %+v, want %q", c.finalizers, list, c.says)
+		}
+	}
+}
+
+// TestKeptReplicaSet: a finalizer of the ReplicaSet itself is named, and is why no pod of it is made, or goes.
+func TestKeptReplicaSet(t *testing.T) {
+	kept := &decision.Deletion{Since: at.Add(-time.Hour), Finalizers: []string{"example.com/hold"}}
+	rs := ReplicaSet{Name: "web-a", UID: "a", Mine: true, Matches: true, Deleting: true, Deletion: kept}
+	const keeps, ends = ", as ReplicaSet web-a is being deleted and a finalizer keeps it (example.com/hold) | ", "when the controller that set example.com/hold removes it"
+	for name, c := range map[string]struct {
+		change func(rs *ReplicaSet)
+		says   string // "" for nothing
+	}{
+		"not made":              {func(rs *ReplicaSet) { rs.SameTemplate, rs.Replicas = true, 2 }, " are not created" + keeps + ends},
+		"old, as large as told": {func(rs *ReplicaSet) { rs.Replicas, rs.StatusReplicas = 2, 2 }, ""},
+		"old, smaller":          {func(rs *ReplicaSet) { rs.Replicas, rs.StatusReplicas = 1, 2 }, " are not deleted" + keeps + ends},
+		"old, smaller, no more known": {func(rs *ReplicaSet) { rs.StatusReplicas, rs.Deletion = 2, nil },
+			" are not deleted, as ReplicaSet web-a is being deleted | when it is gone, and with it its pods"},
+		"old, not seen yet":  {func(rs *ReplicaSet) { rs.StatusReplicas, rs.Generation = 2, 1 }, ""},
+		"old, still its own": {func(rs *ReplicaSet) { rs.StatusReplicas, rs.Deleting = 2, false }, ""},
+	} {
+		set := rs
+		c.change(&set)
+		list := Diagnose(&Snapshot{Now: at, Namespace: "shop", Want: 2, Strategy: rollingUpdate, ReplicaSets: []ReplicaSet{set}}, decision.Learnt{}).Findings
+		got := ""
+		for i := range list {
+			got += list[i].After.At(at) + " | " + list[i].Unblocks.At(at)
+		}
+		if got != c.says || strings.Contains(got, ends) && !list[0].NeedsAction {
+			t.Errorf("%s: %+v\n\t%s, want\n\t%s", name, list, got, c.says)
 		}
 	}
 }

@@ -65,7 +65,7 @@ func (p *teller) waitsOrIdle() {
 	case leafNotCached, leafParent:
 		p.lookingAgain()
 	default:
-		_ = p.annotated() || p.blocked() || p.unfinished() || p.settled() || p.short()
+		_ = p.annotated() || p.blocked() || p.unfinished() || p.onItsWay() || p.settled() || p.short()
 	}
 }
 

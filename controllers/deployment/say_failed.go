@@ -20,6 +20,14 @@ func (p *teller) deleting() bool {
 	if !p.s.Deleting {
 		return false
 	}
+	kept := diagnosis.Kept{Deletion: p.s.Deletion, Awaited: p.awaited}
+	if len(p.children) > 0 {
+		kept.Meanwhile = "; until then its ReplicaSets keep their pods"
+	}
+	if lead, then, ok := p.pods().Deletion(kept, longLead); ok {
+		p.out.Since = p.s.Deletion.Since
+		return p.say("deleting", decision.ToneNeutral, "is", "being deleted", lead, then)
+	}
 	return p.say("deleting", decision.ToneNeutral, "is", "being deleted",
 		words("only its status is updated"), words("Its ReplicaSets are left to the garbage collector"))
 }

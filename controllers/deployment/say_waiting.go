@@ -135,6 +135,22 @@ func (p *teller) unfinished() bool {
 	return p.waits("unfinished", lead, p.clock(words("Continues when the cache shows its last write")))
 }
 
+// onItsWay is everything available, of a ReplicaSet that is being deleted: when it goes, so do its pods.
+func (p *teller) onItsWay() bool {
+	rs := p.newSet
+	if rs == nil || rs.Replicas == 0 {
+		return false
+	}
+	f := p.pods().Finalizer(rs.Deletion)
+	if f == nil {
+		return false
+	}
+	p.out.Since = rs.Deletion.Since
+	lead := append(p.share().Say(", but ReplicaSet ").Name(rs.Name).Say(" is being deleted: "), f.After...)
+	then := append(words("Continues with new pods, all at once, "), f.Unblocks...)
+	return p.waits("replicaset-deleting", p.fit(lead), p.fit(then.Say("; until then a lost one is not replaced")))
+}
+
 // settled is everything wanted, updated and available, and seen. It is asked where no
 // rollout is under way.
 func (p *teller) settled() bool {

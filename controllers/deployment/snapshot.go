@@ -95,6 +95,9 @@ type Snapshot struct {
 	LastProgress time.Time `json:"lastProgress,omitzero"`
 	// SizeEventsBefore132 has the events of sizes read as those of releases before v1.32 ([C-3], [EV-1]).
 	SizeEventsBefore132 bool `json:"sizeEventsBefore132,omitempty"`
+	// Deletion is what keeps it while it is being deleted; nil where it is not, and in older
+	// recordings. Nothing is decided on it.
+	Deletion *decision.Deletion `json:"deletion,omitempty"`
 }
 
 // Echo is a write of ours that its cache does not show yet.
@@ -172,7 +175,7 @@ type ReplicaSet struct {
 	Unavailable int64 `json:"unavailable,omitempty"`
 	Blocking    []Pod `json:"blocking,omitempty"`
 	// TerminatingNow counts its terminating pods, and TerminatingPods describes the first
-	// MaxTerminatingPods of them.
+	// decision.MaxTerminatingPods of them.
 	TerminatingNow  int64                     `json:"ending,omitempty"`
 	TerminatingPods []decision.TerminatingPod `json:"leaving,omitempty"`
 	// Disrupted are the newest MaxDisrupted of its pods that the cluster ended
@@ -181,6 +184,8 @@ type ReplicaSet struct {
 	// Startup is how long its ready pods took; nil where none is ready. Nothing is
 	// decided on it.
 	Startup *StartupTimes `json:"came,omitempty"`
+	// Deletion is what keeps it while it is being deleted, as that of the Deployment.
+	Deletion *decision.Deletion `json:"deletion,omitempty"`
 }
 
 // TemplateChange is what differs between the templates of two revisions. Images,
@@ -216,12 +221,11 @@ func (c *StartupTimes) Add(took time.Duration) {
 	c.Pods++
 }
 
-// MaxBlocking, MaxTerminatingPods and MaxDisrupted bound the pods of a ReplicaSet that a
+// MaxBlocking, decision.MaxTerminatingPods and MaxDisrupted bound the pods of a ReplicaSet that a
 // snapshot describes one by one.
 const (
-	MaxBlocking        = 50
-	MaxTerminatingPods = 10
-	MaxDisrupted       = 20
+	MaxBlocking  = 50
+	MaxDisrupted = 20
 )
 
 // Pod is an active pod that is not available, and why.

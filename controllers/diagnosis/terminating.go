@@ -48,8 +48,8 @@ func (w Pods) Terminating(described []decision.TerminatingPod, count, terminatin
 		}
 	case len(held.Finalizers) > 0:
 		f.NeedsAction = true
-		f.After = whose(are.Say(" still terminating: a finalizer blocks "), "its deletion", "the deletion of ").Say(" (").Quote(Finalizers(held)).Say(")")
-		f.Unblocks = words(FinalizerUnblocks)
+		f.After = whose(are.Say(" still terminating: a finalizer blocks "), "its deletion", "the deletion of ").Say(" (").Quote(Finalizers(held.Finalizers)).Say(")")
+		f.Unblocks = Unfinalized(held.Finalizers)
 	case held.NodeGone:
 		f.After = nodeOf(are.Say(" still terminating: ")).Say(" does not answer")
 		f.Unblocks, f.Show = words("when the node answers again or is deleted"), "kubectl describe node "+held.Node
@@ -69,14 +69,6 @@ func (w Pods) Stuck(pods []decision.TerminatingPod) *decision.TerminatingPod {
 		}
 	}
 	return nil
-}
-
-// FinalizerUnblocks says what ends the deletion of what a finalizer blocks.
-const FinalizerUnblocks = "when whoever set the finalizer removes it"
-
-// Finalizers are those of a pod, as far as a sentence has room for them.
-func Finalizers(p *decision.TerminatingPod) string {
-	return prose.ClipMiddle(strings.Join(p.Finalizers, ", "), 70)
 }
 
 // Slack is what a kubelet may take beyond the grace period to report the end.

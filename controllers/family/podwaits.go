@@ -1,11 +1,13 @@
 package family
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/loopscope/loopscope/controllers/diagnosis"
 	"github.com/loopscope/loopscope/telemetry/decision"
@@ -187,11 +189,46 @@ func exit(t *corev1.ContainerStateTerminated, restarts int32) *decision.Exit {
 
 // TerminatingPod describes a terminating pod.
 func TerminatingPod(p *corev1.Pod) decision.TerminatingPod {
-	out := decision.TerminatingPod{Name: p.Name, Until: p.DeletionTimestamp.UTC(), Node: redact.Line(p.Spec.NodeName), NodeGone: nodeUnreachable(p)}
-	for _, f := range p.Finalizers {
-		out.Finalizers = append(out.Finalizers, redact.Message(f))
+	return decision.TerminatingPod{Name: p.Name, Until: p.DeletionTimestamp.UTC(), Node: redact.Line(p.Spec.NodeName), Finalizers: finalizers(p), NodeGone: nodeUnreachable(p)}
+}
+
+func finalizers(o metav1.Object) []string {
+	var list []string
+	for _, f := range o.GetFinalizers() {
+		list = append(list, redact.Message(f))
 	}
-	return out
+	return list
+}
+
+// FirstTerminating are the most terminating pods that a snapshot describes: those whose grace period ends first.
+func FirstTerminating(pods []decision.TerminatingPod) []decision.TerminatingPod {
+	slices.SortFunc(pods, func(a, b decision.TerminatingPod) int {
+		return cmp.Or(a.Until.Compare(b.Until), strings.Compare(a.Name, b.Name))
+	})
+	return pods[:min(len(pods), decision.MaxTerminatingPods)]
+}
+
+// Deletion is what keeps an object that is being deleted, nil where it is not. owned is what
+// it owns, of the kind that its loop looks at.
+func Deletion[T metav1.Object](o metav1.Object, owned []T) *decision.Deletion {
+	at := o.GetDeletionTimestamp()
+	if at == nil {
+		return nil
+	}
+	d := &decision.Deletion{Since: at.UTC(), Finalizers: finalizers(o)}
+	for _, child := range owned {
+		if blocks(child, o) {
+			d.Blocking++
+		}
+	}
+	return d
+}
+
+// blocks reports whether the garbage collector deletes an owner in the foreground only after the child.
+func blocks(child, owner metav1.Object) bool {
+	return slices.ContainsFunc(child.GetOwnerReferences(), func(r metav1.OwnerReference) bool {
+		return r.UID == owner.GetUID() && r.BlockOwnerDeletion != nil && *r.BlockOwnerDeletion
+	})
 }
 
 // Disruption is how the cluster ended a pod, nil where it did not: the pod goes or

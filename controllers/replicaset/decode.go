@@ -63,6 +63,10 @@ func (s *Snapshot) check() error {
 		return fmt.Errorf("%d creations and %d deletions expected: use up to %d", s.Expect.Creates, s.Expect.Deletes, math.MaxInt32)
 	case len(s.Pods) > MaxSnapshotPods:
 		return fmt.Errorf("%d pods are more than the %d that are read", len(s.Pods), MaxSnapshotPods)
+	case len(s.TerminatingPods) > decision.MaxTerminatingPods:
+		return fmt.Errorf("it describes %d terminating pods, more than the %d that are read", len(s.TerminatingPods), decision.MaxTerminatingPods)
+	case s.Deletion != nil && (s.Deletion.Blocking < 0 || s.Deletion.Blocking > math.MaxInt32):
+		return fmt.Errorf("%d pods that block its deletion: use 0 to %d", s.Deletion.Blocking, math.MaxInt32)
 	}
 	return errors.Join(s.checkTimes(), s.checkPods())
 }
@@ -76,6 +80,12 @@ func (s *Snapshot) checkTimes() error {
 	}
 	for i, e := range s.Echo {
 		instants[fmt.Sprintf("echo %d since", i)], instants[fmt.Sprintf("echo %d check", i)] = e.Since, e.Check
+	}
+	if s.Deletion != nil {
+		instants["deletion"] = s.Deletion.Since
+	}
+	for _, p := range s.TerminatingPods {
+		instants["pod "+p.Name+" until"] = p.Until
 	}
 	for _, p := range s.Pods {
 		instants["pod "+p.Name+" created"], instants["pod "+p.Name+" readySince"] = p.Created, p.ReadySince

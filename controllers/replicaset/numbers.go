@@ -10,11 +10,15 @@ func Numbers(s *Snapshot) []decision.Fact { return numbers(s, Diagnose(s)) }
 // numbers counts with what is known to keep the pods.
 func numbers(s *Snapshot, waiting decision.Diagnosis) []decision.Fact {
 	t := count(s)
-	return append(append([]decision.Fact{
+	facts := []decision.Fact{
 		decision.Count("wanted", s.Want),
 		decision.Count("pods", t.pods),
 		decision.Count("ready", t.ready),
 		decision.Count("available", t.available),
 		decision.Count("terminating", t.terminating),
-	}, s.Recent.Facts()...), waiting.Facts()...)
+	}
+	if s.Deletion != nil {
+		facts = append(facts, decision.Count(decision.FactBlocking, s.Deletion.Blocking))
+	}
+	return append(append(facts, s.Recent.Facts()...), waiting.Facts()...)
 }

@@ -3,6 +3,7 @@ package replicaset
 import (
 	"time"
 
+	"github.com/loopscope/loopscope/controllers/diagnosis"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
 )
@@ -140,6 +141,22 @@ func (t *teller) beingDeleted() bool {
 		return false
 	}
 	t.is(decision.ToneNeutral, "deleting", "being deleted")
+	var next time.Time
+	look := diagnosis.Pods{Namespace: t.s.Namespace, Now: t.s.Now, Next: &next}
+	kept := diagnosis.Kept{Deletion: t.s.Deletion, Meanwhile: "; until then no pod is created", Awaited: func() decision.Finding {
+		if n := t.s.Deletion.Blocking; n > 0 {
+			return look.Awaited(t.s.TerminatingPods, n)
+		}
+		return diagnosis.Elsewhere()
+	}}
+	if t.tally.pods > 0 {
+		kept.Meanwhile = "; until then its pods stay, and none is replaced"
+	}
+	if lead, then, ok := look.Deletion(kept, longLead); ok {
+		t.out.Lead, t.out.Then, t.out.Since = lead, then, t.s.Deletion.Since
+		t.out.NoteChange(next, t.s.Now)
+		return true
+	}
 	t.out.Lead = decision.Words{}.Say("only its status is updated; its pods are left to the garbage collector")
 	return true
 }

@@ -60,6 +60,11 @@ type Snapshot struct {
 	// Recent is the pods that it lately adopted or released, as far as this process has
 	// seen; nil for nothing. Nothing is decided on it.
 	Recent *decision.RecentChange `json:"news,omitempty"`
+	// Deletion is what keeps it while it is being deleted, and TerminatingPods describes the first
+	// decision.MaxTerminatingPods of its terminating pods then; nil where it is not, and in older
+	// recordings. Nothing is decided on them.
+	Deletion        *decision.Deletion        `json:"deletion,omitempty"`
+	TerminatingPods []decision.TerminatingPod `json:"leaving,omitempty"`
 }
 
 // Echo is a write of ours that its cache does not show yet.

@@ -69,6 +69,9 @@ type Exit struct {
 	At       time.Time `json:"at,omitzero"`
 }
 
+// MaxTerminatingPods bounds those that a snapshot describes of one owner.
+const MaxTerminatingPods = 10
+
 // TerminatingPod is a pod that was deleted and is not gone.
 type TerminatingPod struct {
 	Name string `json:"name"`
@@ -81,6 +84,19 @@ type TerminatingPod struct {
 	// its containers have ended.
 	NodeGone bool `json:"nodeGone,omitempty"`
 }
+
+// Deletion is what keeps an object that is being deleted.
+type Deletion struct {
+	Since time.Time `json:"since"`
+	// Finalizers are its own; those of the garbage collector have no slash.
+	Finalizers []string `json:"finalizers,omitempty"`
+	// Blocking counts what it owns, of the kind that its loop looks at, for which the garbage
+	// collector waits in a foreground deletion: their reference to it has blockOwnerDeletion.
+	Blocking int64 `json:"blocking,omitempty"`
+}
+
+// FactBlocking is the name of the fact that a sentence counts what is waited for with.
+const FactBlocking = "blocking"
 
 // Disruption is how a pod was ended by the cluster and by no loop: evicted,
 // preempted, or rejected by a kubelet.

@@ -164,6 +164,7 @@ func (t *deploymentSync) selector() labels.Selector {
 // fillReplicaSets adds the candidates: our own, and orphans that match.
 func (t *deploymentSync) fillReplicaSets(selector labels.Selector) {
 	own := family.ControlledBy(t.controller.owned, t.d.Namespace, t.d.UID)
+	t.s.Deletion = family.Deletion(t.d, own)
 	t.s.Changed = t.template.change(own)
 	for _, rs := range own {
 		t.s.ReplicaSets = append(t.s.ReplicaSets, t.replicaSet(rs, true, selector.Matches(labels.Set(rs.Labels))))
@@ -200,14 +201,16 @@ func (t *deploymentSync) replicaSet(rs *appsv1.ReplicaSet, mine, matches bool) d
 		out.Least = &least
 	}
 	if mine {
-		t.fillPods(&out)
+		pods := family.PodsOf(t.controller.pods, rs.Namespace, family.KindReplicaSet, rs.Name, string(rs.UID))
+		t.fillPods(&out, pods)
+		out.Deletion = family.Deletion(rs, pods)
 	}
 	return out
 }
 
 // fillPods counts the pods of a ReplicaSet and describes those that block.
-func (t *deploymentSync) fillPods(rs *deployment.ReplicaSet) {
-	for _, p := range family.PodsOf(t.controller.pods, t.d.Namespace, family.KindReplicaSet, rs.Name, rs.UID) {
+func (t *deploymentSync) fillPods(rs *deployment.ReplicaSet, pods []*corev1.Pod) {
+	for _, p := range pods {
 		if d := family.Disruption(p); family.IsRecent(d, t.s.Now) {
 			rs.Disrupted = append(rs.Disrupted, decision.DisruptedPod{Name: p.Name, Created: p.CreationTimestamp.UTC(), Node: redact.Line(p.Spec.NodeName), Disruption: *d})
 		}
@@ -226,7 +229,7 @@ func (t *deploymentSync) fillPods(rs *deployment.ReplicaSet) {
 		}
 		recordStartupTime(rs, p)
 	}
-	rs.TerminatingPods, rs.Disrupted = firstTerminating(rs.TerminatingPods), newestDisrupted(rs.Disrupted)
+	rs.TerminatingPods, rs.Disrupted = family.FirstTerminating(rs.TerminatingPods), newestDisrupted(rs.Disrupted)
 	slices.SortFunc(rs.Blocking, func(a, b deployment.Pod) int { return strings.Compare(a.Name, b.Name) })
 	if len(rs.Blocking) > deployment.MaxBlocking {
 		rs.Blocking = rs.Blocking[:deployment.MaxBlocking]

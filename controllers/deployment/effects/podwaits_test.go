@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/family"
 	"github.com/loopscope/loopscope/controllers/internal/lab"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
@@ -25,8 +26,8 @@ func TestWhichPodsAreTold(t *testing.T) {
 		going = append(going, decision.TerminatingPod{Name: name, Until: at})
 		ended = append(ended, decision.DisruptedPod{Name: name, Disruption: decision.Disruption{At: at}})
 	}
-	first, last := firstTerminating(going), newestDisrupted(ended)
-	if len(first) != deployment.MaxTerminatingPods || first[0].Name != "web-97" || first[1].Name != "web-98" || first[3].Name != "web-94" {
+	first, last := family.FirstTerminating(going), newestDisrupted(ended)
+	if len(first) != decision.MaxTerminatingPods || first[0].Name != "web-97" || first[1].Name != "web-98" || first[3].Name != "web-94" {
 		t.Errorf("%d pods go, first %+v", len(first), first)
 	}
 	if len(last) != deployment.MaxDisrupted || last[0].Name != "web-60" || last[1].Name != "web-61" || last[2].Name != "web-62" {

@@ -18,6 +18,7 @@ import (
 	"github.com/loopscope/loopscope/controllers/internal/lab"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/redact"
 )
 
 // lookedAt is a sync of shop/web that has looked and done nothing yet.
@@ -286,5 +287,28 @@ func TestOtherWriter(t *testing.T) {
 	got = engine.OtherWriter(l, was, func() (*appsv1.Deployment, error) { return live, nil }, deploymentFields)
 	if diff := cmp.Diff(&decision.Writer{Manager: "kubectl", RV: "2", Fields: []string{"metadata.labels[a]"}}, got); diff != "" {
 		t.Errorf("labelled (-want +got):\n%s", diff)
+	}
+}
+
+// What keeps a Deployment that is being deleted, and each of its ReplicaSets that is, is in its snapshot.
+func TestDeletionOfADeploymentsSnapshot(t *testing.T) {
+	at := metav1.Unix(2000, 0)
+	caches := newDeploymentCaches(t)
+	d := lab.Deployment("web", "d", "")
+	d.DeletionTimestamp, d.Finalizers = &at, []string{"foregroundDeletion", "example.com/hold\x1b[2J"}
+	going := &appsv1.ReplicaSet{ObjectMeta: lab.Object("web-1", "r", "1", map[string]string{"app": "web"}, lab.OwnedBy("Deployment", "web", "d"))}
+	going.DeletionTimestamp, going.Finalizers = &at, []string{"example.com/set"}
+	stays := &appsv1.ReplicaSet{ObjectMeta: lab.Object("web-2", "s", "1", map[string]string{"app": "web"}, lab.OwnedBy("Deployment", "web", "d"))}
+	stays.OwnerReferences[0].BlockOwnerDeletion, stays.Finalizers = nil, []string{"example.com/set"}
+	pod := &corev1.Pod{ObjectMeta: lab.Object("web-1-a", "p", "1", nil, lab.OwnedBy("ReplicaSet", "web-1", "r"))}
+	caches.Add(t, d, going, stays, pod)
+	s := lookedAt(t, caches).s
+	got := []*decision.Deletion{s.Deletion, s.ReplicaSets[0].Deletion, s.ReplicaSets[1].Deletion}
+	want := []*decision.Deletion{
+		{Since: at.UTC(), Finalizers: []string{"foregroundDeletion", redact.Message("example.com/hold\x1b[2J")}, Blocking: 1},
+		{Since: at.UTC(), Finalizers: []string{"example.com/set"}, Blocking: 1}, nil,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }

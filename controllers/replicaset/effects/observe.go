@@ -18,6 +18,7 @@ import (
 	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/controllers/family"
 	"github.com/loopscope/loopscope/controllers/replicaset"
+	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/redact"
 )
 
@@ -96,6 +97,19 @@ func (t *replicaSetSync) fillPods(selector labels.Selector) {
 		}
 	}
 	slices.SortFunc(t.s.Pods, func(a, b replicaset.Pod) int { return strings.Compare(a.Name, b.Name) })
+	if t.s.Deletion = family.Deletion(rs, own); t.s.Deletion != nil {
+		t.s.TerminatingPods = terminating(own)
+	}
+}
+
+func terminating(pods []*corev1.Pod) []decision.TerminatingPod {
+	var list []decision.TerminatingPod
+	for _, p := range pods {
+		if p.DeletionTimestamp != nil {
+			list = append(list, family.TerminatingPod(p))
+		}
+	}
+	return family.FirstTerminating(list)
 }
 
 func (t *replicaSetSync) addPod(p *corev1.Pod, full labels.Selector, mine, matches bool) {

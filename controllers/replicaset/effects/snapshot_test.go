@@ -160,6 +160,35 @@ func TestOwnerOfASnapshot(t *testing.T) {
 	}
 }
 
+// What keeps one that is being deleted is in its snapshot, with the pods that are terminating, ended ones included.
+func TestDeletionOfASnapshot(t *testing.T) {
+	at := metav1.Unix(2000, 0)
+	caches := newReplicaSetCaches(t)
+	rs := &appsv1.ReplicaSet{ObjectMeta: lab.Object("web", "r", "1", nil, nil)}
+	rc := lab.ReplicationController("web", "c", "1", 1)
+	for _, o := range []metav1.Object{rs, rc} {
+		o.SetDeletionTimestamp(&at)
+		o.SetFinalizers([]string{"foregroundDeletion"})
+		kind := map[metav1.Object]string{rs: "ReplicaSet", rc: "ReplicationController"}[o]
+		going := &corev1.Pod{ObjectMeta: lab.Object(kind+"-a", kind+"-a", "1", nil, lab.OwnedBy(kind, "web", string(o.GetUID()))), Status: corev1.PodStatus{Phase: corev1.PodFailed}}
+		going.DeletionTimestamp, going.Finalizers = &at, []string{"example.com/held"}
+		caches.Add(t, o, going, &corev1.Pod{ObjectMeta: lab.Object(kind+"-b", kind+"-b", "1", nil, lab.OwnedBy(kind, "web", string(o.GetUID())))})
+	}
+	for kind, loop := range map[string]*replicaSetController{"ReplicaSet": caches.replicaSets, "ReplicationController": caches.controllers} {
+		seen, err := loop.Observe(t.Context(), "shop/web")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := seen.(*replicaSetSync).s
+		if diff := cmp.Diff(&decision.Deletion{Since: at.UTC(), Finalizers: []string{"foregroundDeletion"}, Blocking: 2}, s.Deletion); diff != "" {
+			t.Errorf("%s: %s", kind, diff)
+		}
+		if diff := cmp.Diff([]decision.TerminatingPod{{Name: kind + "-a", Until: at.UTC(), Finalizers: []string{"example.com/held"}}}, s.TerminatingPods); diff != "" {
+			t.Errorf("%s: %s", kind, diff)
+		}
+	}
+}
+
 // What became of many requests does not depend on the order of their replies.
 func TestSumOfPodResults(t *testing.T) {
 	resource := schema.GroupResource{Resource: "pods"}

@@ -1,0 +1,107 @@
+package diagnosis
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/prose"
+)
+
+// The garbage collector's own finalizers: it has to delete what an object owns first, or to let go of it.
+const (
+	foreground = "foregroundDeletion"
+	orphan     = "orphan"
+)
+
+// patience is for how long a controller may do what its finalizer is for, until somebody has to look.
+const patience = time.Minute
+
+// Kept is an object that is being deleted and is still there.
+type Kept struct {
+	*decision.Deletion
+	// Awaited is what the garbage collector waits for in the foreground, and Meanwhile what
+	// becomes of what the object owns while controllers alone keep it.
+	Awaited   func() decision.Finding
+	Meanwhile string
+}
+
+// Deletion says what keeps an object that is being deleted, and when it goes, each in limit
+// characters; ok where that is known.
+func (w Pods) Deletion(k Kept, limit int) (lead, then decision.Words, ok bool) {
+	if k.Deletion == nil || len(k.Finalizers) == 0 {
+		return nil, nil, false
+	}
+	var list []decision.Finding
+	if f := w.Finalizer(k.Deletion); f != nil {
+		list = append(list, *f)
+	}
+	meanwhile := "; until then only its status is updated"
+	switch {
+	case slices.Contains(k.Finalizers, foreground):
+		f := k.Awaited()
+		f.After = slices.Concat(words("the garbage collector waits for "), f.Before, f.After)
+		list = append(list, f)
+	case slices.Contains(k.Finalizers, orphan):
+		list = append(list, decision.Finding{After: words("the garbage collector takes the reference to it off what it owns, which stays"), Unblocks: words("when that is done")})
+	default:
+		list[0].After, meanwhile = list[0].After.Say(", and only its status is updated"), k.Meanwhile
+	}
+	lead, then = list[0].After, words("It goes ")
+	if len(list) > 1 {
+		lead = append(lead.Say(", and "), list[1].After...)
+	}
+	if slices.ContainsFunc(list, func(f decision.Finding) bool { return f.NeedsAction }) {
+		then = words("Needs action: it goes ")
+	}
+	then = append(then, Together(list)...)
+	if all, fits := Fair(slices.Clone(then).Say(meanwhile), limit); fits {
+		then = all
+	}
+	return Fit(lead, limit), Fit(then, limit), true
+}
+
+// Finalizer tells of controllers that keep an object which is being deleted; nil where none does.
+func (w Pods) Finalizer(d *decision.Deletion) *decision.Finding {
+	if d == nil || len(others(d.Finalizers)) == 0 {
+		return nil
+	}
+	names := others(d.Finalizers)
+	return &decision.Finding{After: words(prose.Plural(int64(len(names)), "a finalizer keeps", "finalizers keep")).Say(" it (").Quote(Finalizers(names)).Say(")"),
+		Unblocks: Unfinalized(names), NeedsAction: !w.Before(d.Since.Add(patience))}
+}
+
+// Awaited are the n pods that the garbage collector waits for, of which some are described.
+func (w Pods) Awaited(described []decision.TerminatingPod, n int64) decision.Finding {
+	f := w.Terminating(described, n, int64(len(described)))
+	f.Before = decision.Words{}.Count(decision.FactBlocking, n).Say(prose.Plural(n, " pod", " pods"))
+	if n == 1 && len(f.Pods) == 1 {
+		f.Before = words("pod ").Name(f.Pods[0])
+	}
+	f.After = append(words(", which"), f.After...)
+	return f
+}
+
+// Elsewhere is what the garbage collector waits for where it is nothing that a loop looks at.
+func Elsewhere() decision.Finding {
+	return decision.Finding{Before: words("other objects that it owns"), Unblocks: words("when the last of them is gone")}
+}
+
+// Unfinalized says what ends the deletion of what finalizers block.
+func Unfinalized(names []string) decision.Words {
+	theirs := others(names)
+	if len(theirs) == 0 {
+		return words("when the garbage collector, whose finalizer it is, removes it")
+	}
+	n := int64(len(theirs))
+	return words(prose.Plural(n, "when the controller that set ", "when the controllers that set ")).Quote(Finalizers(theirs)).Say(prose.Plural(n, " removes it", " remove them"))
+}
+
+// others are the finalizers that are not the garbage collector's.
+func others(names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(f string) bool { return f == foreground || f == orphan })
+}
+
+// Finalizers are their names, as far as a sentence has room for them.
+func Finalizers(names []string) string { return prose.ClipMiddle(strings.Join(names, ", "), 70) }
