@@ -113,6 +113,8 @@ const (
 	triesOn    = "The ReplicaSet tries again with a back-off that grows; old pods stay."
 	oldStay    = "Old pods stay and serve as far as they are available."
 	triesAgain = "The ReplicaSet replaces them at once; old pods stay."
+	// deletedToo is for pods that exist: only a Deployment replaces them when the template changes.
+	deletedToo = "; without a Deployment the pods have to be deleted, too."
 	// overtaken is why the end of a pod does not stand before all that living pods wait for.
 	overtaken = "If more is known about the replacements, that is reported instead, unless pods are taken away again and again."
 	describe  = "`kubectl describe pod` of a pod that is named, and what is held back on the page."
@@ -136,17 +138,17 @@ var Codes = decision.Reasons{Scope: "worker", Kind: "finding", Doc: "What keeps 
 	because(Claim, "The pods wait for a PersistentVolumeClaim that is missing or not bound.", oldStay, "The claim exists and is bound.", "`kubectl get pvc` and `kubectl describe pvc`."),
 	because(Gated, "The pods have scheduling gates, so the scheduler leaves them alone.", oldStay, "Whoever set the gates removes them.", "Look for the controller that the gate is named after."),
 	because(Preempted, "Pods of higher priority preempted the pods. It stands before the scheduler's reasons, as it is why no node has room.", oldStay, "Pods of higher priority leave, or a node has more room.", "`kubectl get events --field-selector reason=Preempted` says for whom; `kubectl get priorityclass`."),
-	because(Node, "The pods fit no node.", oldStay, "A suitable node has room, or the template requests less.", "Read the scheduler's reasons with the number of nodes for each; `kubectl describe nodes`."),
+	because(Node, "The pods fit no node.", oldStay, "A suitable node has room, or the template requests less"+deletedToo, "Read the scheduler's reasons with the number of nodes for each; `kubectl describe nodes`."),
 	because(NodeGone, "The node of the pods does not answer.", oldStay, "The node comes back, or its pods are evicted after five minutes.", "`kubectl get nodes`."),
 	because(Rejected, "A kubelet does not admit the pods that the scheduler gave it: they fail at once and are replaced. "+overtaken, triesAgain, "A node admits them.", "Read the kubelet's reason in the message; the failed pods stay, and `kubectl describe pod` shows them."),
 	because(Evicted, "Pods were evicted by a kubelet, through the Eviction API or by a taint, or went with their node, and their replacements are not available. "+overtaken, triesAgain, "The node has room again, or the replacements become available.", "The failed pods stay, and `kubectl describe pod` shows them; `kubectl describe nodes` shows pressure and taints."),
-	because(Image, "The image of the pods cannot be pulled.", oldStay+" Kubelets try to pull again.", "The image exists and may be pulled, or the template changes.", "Check the name of the image and the pull secret, or take the change back."),
-	because(Config, "A container cannot be created as it is configured: a ConfigMap, a Secret or a key is missing, or a rule of its own forbids it.", oldStay+" Kubelets try again.", "What it refers to exists, or the template changes.", "Look for the ConfigMap, Secret or key that the message names."),
-	because(Init, "An init container has not ended, so the others do not start.", oldStay, "It succeeds, or the template changes.", "`kubectl logs -c` of that container."),
-	because(Start, "A container cannot be started: its command is missing, or a hook failed.", oldStay+" Kubelets try again with growing back-off.", "The template or the image changes.", "Check command, args and working directory of the container."),
+	because(Image, "The image of the pods cannot be pulled.", oldStay+" Kubelets try to pull again.", "The image exists and may be pulled, or the template changes"+deletedToo, "Check the name of the image and the pull secret, or take the change back."),
+	because(Config, "A container cannot be created as it is configured: a ConfigMap, a Secret or a key is missing, or a rule of its own forbids it.", oldStay+" Kubelets try again.", "What it refers to exists, or the template changes"+deletedToo, "Look for the ConfigMap, Secret or key that the message names."),
+	because(Init, "An init container has not ended, so the others do not start.", oldStay, "It succeeds, or the template changes"+deletedToo, "`kubectl logs -c` of that container."),
+	because(Start, "A container cannot be started: its command is missing, or a hook failed.", oldStay+" Kubelets try again with growing back-off.", "The image changes, or the template does"+deletedToo, "Check command, args and working directory of the container."),
 	because(Memory, "A container needs more memory than its limit and keeps being killed.", oldStay+" Kubelets start it again with growing back-off.", "Its memory limit grows, or it needs less.", "Look at its memory before it is killed, and at its limit."),
-	because(Crash, "A container keeps exiting.", oldStay+" Kubelets start it again with growing back-off.", "It stays up, or the template changes.", "Read its last log lines: `kubectl logs --previous`."),
-	because(Sidecar, "A sidecar has not started or keeps exiting.", oldStay, "It starts and stays up, or the template changes.", "`kubectl logs -c` of that container."),
+	because(Crash, "A container keeps exiting.", oldStay+" Kubelets start it again with growing back-off.", "It stays up, or the template changes"+deletedToo, "Read its last log lines: `kubectl logs --previous`."),
+	because(Sidecar, "A sidecar has not started or keeps exiting.", oldStay, "It starts and stays up, or the template changes"+deletedToo, "`kubectl logs -c` of that container."),
 	because(Startup, "A container runs but has not passed its startup probe.", oldStay+" When the probe gives up, the kubelet kills the container.", "It passes the probe.", describe),
 	because(Probe, "Containers run but do not pass their readiness probe.", oldStay, "They pass it.", describe),
 	because(Gate, "The pods wait for a readiness gate.", oldStay, "Whoever owns the gate sets its condition.", "`kubectl get pod -o yaml`: status.conditions."),

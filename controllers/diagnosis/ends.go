@@ -26,16 +26,17 @@ func And(before decision.Words) string {
 	return " and "
 }
 
-// Ends is what ends all of the findings, as a sentence of its own.
-func Ends(list []decision.Finding) decision.Words {
+// Ends is what ends all of the findings, as a sentence of its own of limit characters.
+func Ends(list []decision.Finding, limit int) decision.Words {
 	w := decision.Words{}.Say("Unblocks ")
 	if slices.ContainsFunc(list, func(f decision.Finding) bool { return f.NeedsAction }) {
 		w = decision.Words{}.Say("Needs action: unblocks ")
 	}
-	if same := sameEnd(list); len(list) > 2 && same == nil {
+	all := append(slices.Clone(w), Together(list)...)
+	if sameEnd(list) == nil && (len(list) > 2 || len(list) == 2 && Length(all) > limit) {
 		return append(w, AllEnd...)
 	}
-	return append(w, Together(list)...)
+	return Fit(all, limit)
 }
 
 // AllEnd is when several findings end, where there is no saying for each of them.

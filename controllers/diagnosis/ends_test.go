@@ -39,7 +39,7 @@ func TestEnds(t *testing.T) {
 		{ends("a", "b", "c"), "Unblocks only when all of them are resolved"},
 		{byHand, "Needs action: unblocks when the quota is raised"},
 	} {
-		if got := Ends(c.of).At(time.Time{}); got != c.want {
+		if got := Ends(c.of, 150).At(time.Time{}); got != c.want {
 			t.Errorf("%d findings: %q, want %q", len(c.of), got, c.want)
 		}
 	}

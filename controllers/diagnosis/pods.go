@@ -20,6 +20,9 @@ type Pods struct {
 	// long pods take here from their creation until they are ready.
 	Now, Moved time.Time
 	Usual      time.Duration
+	// Bare is set where nothing replaces the pods when the template changes: their owner makes
+	// only other pods of it.
+	Bare bool
 	// Next, where it is given, becomes the next instant at which the clock alone makes
 	// other findings.
 	Next *time.Time
@@ -238,7 +241,23 @@ func (g *group) finding(w Pods) decision.Finding {
 		Show: kubectl(w.Namespace, "describe pod "+g.pod.Name)}
 	said := g.say(w, &f)
 	f.After = append(words(" "), said...)
+	if w.Bare {
+		f.Unblocks = g.replaced(f.Unblocks)
+	}
 	return f
+}
+
+// replaced adds to what ends it that another template reaches no pod that exists: it has to be
+// deleted, too. Our words name the template last.
+func (g *group) replaced(unblocks decision.Words) decision.Words {
+	at := slices.IndexFunc(unblocks, func(p decision.Part) bool { return strings.Contains(p.Text, " or the template ") })
+	if at < 0 {
+		return unblocks
+	}
+	unblocks = slices.Clone(unblocks)
+	cause, change, _ := strings.Cut(unblocks[at].Text, " or the template ")
+	unblocks[at].Text = strings.TrimSuffix(cause, ",") + ", or the template " + change
+	return unblocks.Say(prose.Plural(g.count, " and it is deleted", " and they are deleted"))
 }
 
 // do picks the verb that goes with the number of pods.

@@ -107,6 +107,9 @@ func (g *group) sayConfig(w Pods, f *decision.Finding) decision.Words {
 	}
 	if strings.Contains(message, "runAsNonRoot") {
 		f.Unblocks = words("when the image or runAsUser specifies a non-root user")
+		if w.Bare {
+			f.Unblocks = words("when the image specifies a non-root user, or the template does")
+		}
 		return g.do("has", "have").Say(" runAsNonRoot set, and the image runs as root")
 	}
 	if containsAny(message, passingTroubles) {
@@ -179,6 +182,9 @@ func (g *group) sayCrash(w Pods, f *decision.Finding) decision.Words {
 		return in(said.Told(g.restarts()).Say(")"), of)
 	case g.code == Start:
 		f.Unblocks = words("when the template or the image changes")
+		if w.Bare {
+			f.Unblocks = words("when the image changes, or the template does")
+		}
 		f.Show = kubectl(w.Namespace, "describe pod "+g.pod.Name)
 		return append(g.do("cannot start ", "cannot start "), append(orIts(of), decision.Words{}.Say(" (").Quote(g.startTrouble()).Say(")")...)...)
 	case g.pod.Exit != nil && g.pod.Exit.Code == 0:

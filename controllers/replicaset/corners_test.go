@@ -287,15 +287,23 @@ func TestWaitsInWords(t *testing.T) {
 		s    *replicaset.Snapshot
 		want string
 	}{
-		{"one of one", sized(1, image), "shop/web is waiting: 1 of 1 pod is not available; a cannot pull its image (ImagePullBackOff). Needs action: unblocks when that image can be pulled or the template changes."},
-		{"one of two", sized(2, image, running("z")), "shop/web is waiting: 1 of 2 pods is not available; a cannot pull its image (ImagePullBackOff). Needs action: unblocks when that image can be pulled or the template changes."},
-		{"two alike", sized(2, image, waiting("d", "ImagePullBackOff")), "shop/web is waiting: 2 of 2 pods cannot pull its image (ImagePullBackOff). Needs action: unblocks when that image can be pulled or the template changes."},
-		{"two", sized(2, image, config), "shop/web is waiting: 2 of 2 pods are not available; a cannot pull its image (ImagePullBackOff) and b cannot be started as it is configured (CreateContainerConfigError). Needs action: unblocks when that image can be pulled or the template changes and when it can be created as configured, or the template changes."},
+		{"one of one", sized(1, image), "shop/web is waiting: 1 of 1 pod is not available; a cannot pull its image (ImagePullBackOff). Needs action: unblocks when that image can be pulled, or the template changes and it is deleted."},
+		{"one of two", sized(2, image, running("z")), "shop/web is waiting: 1 of 2 pods is not available; a cannot pull its image (ImagePullBackOff). Needs action: unblocks when that image can be pulled, or the template changes and it is deleted."},
+		{"two alike", sized(2, image, waiting("d", "ImagePullBackOff")), "shop/web is waiting: 2 of 2 pods cannot pull its image (ImagePullBackOff). Needs action: unblocks when that image can be pulled, or the template changes and they are deleted."},
+		{"two", sized(2, image, config), "shop/web is waiting: 2 of 2 pods are not available; a cannot pull its image (ImagePullBackOff) and b cannot be started as it is configured (CreateContainerConfigError). Needs action: unblocks only when all of them are resolved."},
 		{"three", sized(3, image, config, node), "shop/web is waiting: 3 of 3 pods are not available; c fits no node (…des have too little cpu), a cannot pull its image (ImagePullBackOff) and b cannot be started as it is configured. Needs action: unblocks only when all of them are resolved."},
-		{"three, two alike", sized(3, image, config, waiting("d", "ImagePullBackOff")), "shop/web is waiting: 3 of 3 pods are not available; 2 cannot pull its image (ImagePullBackOff) and b cannot be started as it is configured (CreateContainerConfigError). Needs action: unblocks when that image can be pulled or the template changes and when it can be created as configured, or the template changes."},
+		{"three, two alike", sized(3, image, config, waiting("d", "ImagePullBackOff")), "shop/web is waiting: 3 of 3 pods are not available; 2 cannot pull its image (ImagePullBackOff) and b cannot be started as it is configured (CreateContainerConfigError). Needs action: unblocks only when all of them are resolved."},
 	} {
 		if got := run(c.s, decision.Try{}, nil, decision.Nobody).sentence.At(now); got != c.want {
 			t.Errorf("%s: %s", c.name, got)
+		}
+	}
+	for _, owned := range []func(s *replicaset.Snapshot){func(s *replicaset.Snapshot) { s.Owner = "web" }, func(s *replicaset.Snapshot) { s.Controlled = true }} {
+		s := sized(1, image)
+		owned(s)
+		const want = "Needs action: unblocks when that image can be pulled or the template changes"
+		if got := run(s, decision.Try{}, nil, decision.Nobody).sentence.Then.At(now); got != want {
+			t.Errorf("of an owner that replaces its pods: %s", got)
 		}
 	}
 	s := sized(1)

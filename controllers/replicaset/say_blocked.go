@@ -20,7 +20,7 @@ func (t *teller) blocked() bool {
 	list = diagnosis.Relevant(list)
 	t.is(decision.ToneWaiting, list[0].Code, "waiting")
 	t.out.Lead = diagnosis.Fit(t.keeps(list), longLead)
-	t.out.Then = diagnosis.Fit(diagnosis.Ends(list), longLead)
+	t.out.Then = diagnosis.Ends(list, longLead)
 	t.out.Since = list[0].Since
 	return true
 }

@@ -111,7 +111,7 @@ func (t *teller) createRefused(f decision.Finding, missing decision.Words) {
 	} else {
 		t.out.Lead = diagnosis.Fit(lead, longLead)
 	}
-	t.out.Then = diagnosis.Fit(diagnosis.Ends(append([]decision.Finding{f}, kept...)), longLead)
+	t.out.Then = diagnosis.Ends(append([]decision.Finding{f}, kept...), longLead)
 	if !t.try.Next.IsZero() {
 		t.out.Then = append(t.out.Then.Say(". "), t.tryAgain()...)
 	}

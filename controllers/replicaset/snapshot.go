@@ -65,6 +65,8 @@ type Snapshot struct {
 	// recordings. Nothing is decided on them.
 	Deletion        *decision.Deletion        `json:"deletion,omitempty"`
 	TerminatingPods []decision.TerminatingPod `json:"leaving,omitempty"`
+	// Controlled is set where something other than a Deployment controls it. Nothing is decided on it.
+	Controlled bool `json:"controlled,omitempty"`
 }
 
 // Echo is a write of ours that its cache does not show yet.

@@ -75,7 +75,7 @@ func (t *decider) diagnosis(next *time.Time) decision.Diagnosis {
 	if c == nil || t.s.parked() != nil { // What is taken over comes as it is.
 		return decision.Diagnosis{}
 	}
-	look := diagnosis.Pods{Namespace: t.s.Namespace, Now: t.s.Now, Usual: assumedUsual, Next: next}
+	look := diagnosis.Pods{Namespace: t.s.Namespace, Now: t.s.Now, Usual: assumedUsual, Next: next, Bare: true}
 	var blocking []decision.Pod
 	for i := range c.Pods {
 		if at := c.availableAt(&c.Pods[i]); at.IsZero() || look.Before(at) {
@@ -93,12 +93,15 @@ func (t *decider) diagnosis(next *time.Time) decision.Diagnosis {
 	return decision.Diagnosis{Findings: found}
 }
 
-// withoutTemplate leaves out that another template would help: that of a ReplicationController
-// replaces no pod.
+// withoutTemplate leaves out that another template would help, with the pods deleted: an update
+// is to another ReplicationController, whose template stays as it is.
 func withoutTemplate(w decision.Words) decision.Words {
-	w = slices.Clone(w)
 	for i := range w {
-		w[i].Text = strings.Replace(w[i].Text, " or the template changes", "", 1)
+		if cause, _, ok := strings.Cut(w[i].Text, " or the template "); ok {
+			w = slices.Clone(w[:i+1])
+			w[i].Text = strings.TrimSuffix(cause, ",")
+			break
+		}
 	}
 	return w
 }

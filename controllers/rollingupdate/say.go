@@ -262,7 +262,7 @@ func (t *teller) blocked(list []decision.Finding, stays string) {
 		}
 		lead = lead.Say(", so ").Count(side, t.from.Size).Say(prose.Plural(t.from.Size, " pod of ", " pods of ")).Name(stays).Say(prose.Plural(t.from.Size, " stays", " stay"))
 	}
-	t.is(decision.ToneWaiting, f.Code, "waiting", lead, diagnosis.Ends(list[:1]))
+	t.is(decision.ToneWaiting, f.Code, "waiting", lead, diagnosis.Ends(list[:1], longLead))
 	if f.NeedsAction && !t.back {
 		t.goBackWith()
 	}

@@ -59,8 +59,12 @@ func (t *replicaSetSync) fill() {
 	rs, s := t.rs, &t.s
 	s.Found, s.UID, s.RV, s.Generation = true, string(rs.UID), rs.ResourceVersion, rs.Generation
 	s.Deleting = rs.DeletionTimestamp != nil
-	if ref := metav1.GetControllerOf(rs); ref != nil && ref.Kind == family.KindDeployment {
+	switch ref := metav1.GetControllerOf(rs); {
+	case ref == nil:
+	case ref.Kind == family.KindDeployment:
 		s.Owner = redact.Line(ref.Name)
+	default:
+		s.Controlled = true
 	}
 	s.Want, s.MinReady = int64(family.DefaultToOne(rs.Spec.Replicas)), int64(rs.Spec.MinReadySeconds)
 	s.Images = family.Images(&rs.Spec.Template.Spec)

@@ -145,7 +145,7 @@ func TestSiblingsOfASnapshot(t *testing.T) {
 	}
 }
 
-// The owner of a ReplicaSet is told where it is a Deployment.
+// The owner of a ReplicaSet is told where it is a Deployment; of any other it is known that there is one.
 func TestOwnerOfASnapshot(t *testing.T) {
 	for want, ref := range map[string]*metav1.OwnerReference{"web": lab.OwnedBy("Deployment", "web", "d"), "": lab.OwnedBy("Rollout", "web", "d")} {
 		caches := newReplicaSetCaches(t)
@@ -156,6 +156,9 @@ func TestOwnerOfASnapshot(t *testing.T) {
 		}
 		if id := seen.Identity(); id.Owner != want || id.UID != "r" || !id.Found || id.Waiting {
 			t.Errorf("of a %s: %+v", ref.Kind, id)
+		}
+		if got := seen.(*replicaSetSync).s.Controlled; got != (want == "") {
+			t.Errorf("of a %s: controlled by something else %v", ref.Kind, got)
 		}
 	}
 }
