@@ -257,7 +257,7 @@ func (g *group) replaced(unblocks decision.Words) decision.Words {
 	unblocks = slices.Clone(unblocks)
 	cause, change, _ := strings.Cut(unblocks[at].Text, " or the template ")
 	unblocks[at].Text = strings.TrimSuffix(cause, ",") + ", or the template " + change
-	return unblocks.Say(prose.Plural(g.count, " and it is deleted", " and they are deleted"))
+	return unblocks.Say(prose.Plural(g.count, " and the pod is deleted", " and the pods are deleted"))
 }
 
 // do picks the verb that goes with the number of pods.

@@ -272,12 +272,12 @@ func TestBare(t *testing.T) {
 		n    int
 		want string
 	}{
-		"image":     {waiting("ErrImagePull", "not found"), 1, "when that image exists, or the template changes and it is deleted"},
-		"images":    {waiting("ErrImagePull", "not found"), 2, "when that image exists, or the template changes and they are deleted"},
-		"ConfigMap": {waiting("CreateContainerConfigError", `configmap "app" not found`), 1, "when ConfigMap app exists, or the template changes and it is deleted"},
-		"node":      {waiting("Unschedulable", "0/3 nodes are available: 3 Insufficient cpu."), 1, "when a node has more cpu free, or the template requests less and it is deleted"},
-		"start":     {waiting("RunContainerError", ""), 1, "when the image changes, or the template does and it is deleted"},
-		"root":      {waiting("CreateContainerConfigError", "container has runAsNonRoot and image will run as root"), 1, "when the image specifies a non-root user, or the template does and it is deleted"},
+		"image":     {waiting("ErrImagePull", "not found"), 1, "when that image exists, or the template changes and the pod is deleted"},
+		"images":    {waiting("ErrImagePull", "not found"), 2, "when that image exists, or the template changes and the pods are deleted"},
+		"ConfigMap": {waiting("CreateContainerConfigError", `configmap "app" not found`), 1, "when ConfigMap app exists, or the template changes and the pod is deleted"},
+		"node":      {waiting("Unschedulable", "0/3 nodes are available: 3 Insufficient cpu."), 1, "when a node has more cpu free, or the template requests less and the pod is deleted"},
+		"start":     {waiting("RunContainerError", ""), 1, "when the image changes, or the template does and the pod is deleted"},
+		"root":      {waiting("CreateContainerConfigError", "container has runAsNonRoot and image will run as root"), 1, "when the image specifies a non-root user, or the template does and the pod is deleted"},
 		"gate":      {waiting("SchedulingGated", ""), 1, "when its scheduling gates are removed"},
 	} {
 		var pods []decision.Pod

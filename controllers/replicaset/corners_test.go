@@ -287,9 +287,9 @@ func TestWaitsInWords(t *testing.T) {
 		s    *replicaset.Snapshot
 		want string
 	}{
-		{"one of one", sized(1, image), "shop/web is waiting: 1 of 1 pod is not available; a cannot pull its image (ImagePullBackOff). Needs action: unblocks when that image can be pulled, or the template changes and it is deleted."},
-		{"one of two", sized(2, image, running("z")), "shop/web is waiting: 1 of 2 pods is not available; a cannot pull its image (ImagePullBackOff). Needs action: unblocks when that image can be pulled, or the template changes and it is deleted."},
-		{"two alike", sized(2, image, waiting("d", "ImagePullBackOff")), "shop/web is waiting: 2 of 2 pods cannot pull its image (ImagePullBackOff). Needs action: unblocks when that image can be pulled, or the template changes and they are deleted."},
+		{"one of one", sized(1, image), "shop/web is waiting: 1 of 1 pod is not available; a cannot pull its image (ImagePullBackOff). Needs action: unblocks when that image can be pulled, or the template changes and the pod is deleted."},
+		{"one of two", sized(2, image, running("z")), "shop/web is waiting: 1 of 2 pods is not available; a cannot pull its image (ImagePullBackOff). Needs action: unblocks when that image can be pulled, or the template changes and the pod is deleted."},
+		{"two alike", sized(2, image, waiting("d", "ImagePullBackOff")), "shop/web is waiting: 2 of 2 pods cannot pull its image (ImagePullBackOff). Needs action: unblocks when that image can be pulled, or the template changes and the pods are deleted."},
 		{"two", sized(2, image, config), "shop/web is waiting: 2 of 2 pods are not available; a cannot pull its image (ImagePullBackOff) and b cannot be started as it is configured (CreateContainerConfigError). Needs action: unblocks only when all of them are resolved."},
 		{"three", sized(3, image, config, node), "shop/web is waiting: 3 of 3 pods are not available; c fits no node (…des have too little cpu), a cannot pull its image (ImagePullBackOff) and b cannot be started as it is configured. Needs action: unblocks only when all of them are resolved."},
 		{"three, two alike", sized(3, image, config, waiting("d", "ImagePullBackOff")), "shop/web is waiting: 3 of 3 pods are not available; 2 cannot pull its image (ImagePullBackOff) and b cannot be started as it is configured (CreateContainerConfigError). Needs action: unblocks only when all of them are resolved."},

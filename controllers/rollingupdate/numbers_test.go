@@ -13,8 +13,8 @@ func TestWithoutTemplate(t *testing.T) {
 		unblocks decision.Words
 		want     string
 	}{
-		{words("when ConfigMap ").Name("app").Say(" exists, or the template changes").Say(" and it is deleted"), "when ConfigMap app exists"},
-		{decision.Words{}.Told("when a node has more cpu free, or the template requests less").Say(" and they are deleted"), "when a node has more cpu free"},
+		{words("when ConfigMap ").Name("app").Say(" exists, or the template changes").Say(" and the pod is deleted"), "when ConfigMap app exists"},
+		{decision.Words{}.Told("when a node has more cpu free, or the template requests less").Say(" and the pods are deleted"), "when a node has more cpu free"},
 		{words("when the webhook allows them or the template changes"), "when the webhook allows them"},
 		{words("when its scheduling gates are removed"), "when its scheduling gates are removed"},
 	} {
