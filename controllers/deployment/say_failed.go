@@ -24,9 +24,9 @@ func (p *teller) deleting() bool {
 	if len(p.children) > 0 {
 		kept.Meanwhile = "; until then its ReplicaSets keep their pods"
 	}
-	if lead, then, ok := p.pods().Deletion(kept, longLead); ok {
+	if going := p.pods().Deletion(kept, longLead); going != nil {
 		p.out.Since = p.s.Deletion.Since
-		return p.say("deleting", decision.ToneNeutral, "is", "being deleted", lead, then)
+		return p.say("deleting", going.Tone, "is", "being deleted", going.Lead, going.Then)
 	}
 	return p.say("deleting", decision.ToneNeutral, "is", "being deleted",
 		words("only its status is updated"), words("Its ReplicaSets are left to the garbage collector"))

@@ -27,11 +27,17 @@ type Kept struct {
 	Meanwhile string
 }
 
-// Deletion says what keeps an object that is being deleted, and when it goes, each in limit
-// characters; ok where that is known.
-func (w Pods) Deletion(k Kept, limit int) (lead, then decision.Words, ok bool) {
+// Going is what is said of an object that is being deleted: it waits where somebody has to act.
+type Going struct {
+	Tone       decision.Tone
+	Lead, Then decision.Words
+}
+
+// Deletion says what keeps an object that is being deleted, and what ends that, each in limit
+// characters; nil where it is not known.
+func (w Pods) Deletion(k Kept, limit int) *Going {
 	if k.Deletion == nil || len(k.Finalizers) == 0 {
-		return nil, nil, false
+		return nil
 	}
 	var list []decision.Finding
 	if f := w.Finalizer(k.Deletion); f != nil {
@@ -48,18 +54,18 @@ func (w Pods) Deletion(k Kept, limit int) (lead, then decision.Words, ok bool) {
 	default:
 		list[0].After, meanwhile = list[0].After.Say(", and only its status is updated"), k.Meanwhile
 	}
-	lead, then = list[0].After, words("It goes ")
+	going := &Going{Tone: decision.ToneNeutral, Lead: list[0].After, Then: Ends(list, limit)}
 	if len(list) > 1 {
-		lead = append(lead.Say(", and "), list[1].After...)
+		going.Lead = append(going.Lead.Say(", and "), list[1].After...)
 	}
 	if slices.ContainsFunc(list, func(f decision.Finding) bool { return f.NeedsAction }) {
-		then = words("Needs action: it goes ")
+		going.Tone = decision.ToneWaiting
 	}
-	then = append(then, Together(list)...)
-	if all, fits := Fair(slices.Clone(then).Say(meanwhile), limit); fits {
-		then = all
+	if all, fits := Fair(slices.Clone(going.Then).Say(meanwhile), limit); fits {
+		going.Then = all
 	}
-	return Fit(lead, limit), Fit(then, limit), true
+	going.Lead = Fit(going.Lead, limit)
+	return going
 }
 
 // Finalizer tells of controllers that keep an object which is being deleted; nil where none does.

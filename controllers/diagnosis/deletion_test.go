@@ -21,18 +21,18 @@ func TestDeletion(t *testing.T) {
 		want       string
 	}{
 		"no finalizer":         {nil, nil, 0, ""},
-		"a controller":         {[]string{hold}, nil, 2, "a finalizer keeps it (example.com/hold), and only its status is updated | Needs action: it goes when the controller that set example.com/hold removes it; until then it stays"},
-		"two controllers":      {[]string{hold, other}, nil, 2, "finalizers keep it (example.com/hold, other.org/x), and only its status is updated | Needs action: it goes when the controllers that set example.com/hold, other.org/x remove them; until then it stays"},
-		"foreground":           {[]string{"foregroundDeletion"}, []decision.TerminatingPod{{Name: "web-a", Until: noon.Add(time.Second)}}, 1, "the garbage collector waits for pod web-a, which is still terminating, up to 1s more | It goes when the last of them is gone; until then only its status is updated"},
-		"foreground, not yet":  {[]string{"foregroundDeletion"}, nil, 2, "the garbage collector waits for 2 pods, which are still running | It goes when the last of them is gone; until then only its status is updated"},
-		"foreground, held":     {[]string{"foregroundDeletion"}, []decision.TerminatingPod{held}, 1, "the garbage collector waits for pod web-a, which is still terminating: a finalizer blocks its deletion (example.com/held) | Needs action: it goes when the controller that set example.com/held removes it; until then only its status is updated"},
-		"foreground, one held": {[]string{"foregroundDeletion"}, []decision.TerminatingPod{held, {Name: "web-b", Until: noon}}, 2, "the garbage collector waits for 2 pods, which are still terminating: a finalizer blocks the deletion of web-a (example.com/held) | Needs action: it goes when the controller that set example.com/held removes it; until then only its status is updated"},
-		"foreground, no pods":  {[]string{"foregroundDeletion"}, nil, 0, "the garbage collector waits for other objects that it owns | It goes when the last of them is gone; until then only its status is updated"},
-		"both":                 {[]string{hold, "foregroundDeletion"}, nil, 2, "a finalizer keeps it (example.com/hold), and the garbage collector waits for 2 pods, which are still running | Needs action: it goes when the controller that set example.com/hold removes it and when the last of them is gone"},
-		"orphan":               {[]string{"orphan"}, nil, 2, "the garbage collector takes the reference to it off what it owns, which stays | It goes when that is done; until then only its status is updated"},
+		"a controller":         {[]string{hold}, nil, 2, "a finalizer keeps it (example.com/hold), and only its status is updated | Needs action: unblocks when the controller that set example.com/hold removes it; until then it stays"},
+		"two controllers":      {[]string{hold, other}, nil, 2, "finalizers keep it (example.com/hold, other.org/x), and only its status is updated | Needs action: unblocks when the controllers that set example.com/hold, other.org/x remove them; until then it stays"},
+		"foreground":           {[]string{"foregroundDeletion"}, []decision.TerminatingPod{{Name: "web-a", Until: noon.Add(time.Second)}}, 1, "the garbage collector waits for pod web-a, which is still terminating, up to 1s more | Unblocks when the last of them is gone; until then only its status is updated"},
+		"foreground, not yet":  {[]string{"foregroundDeletion"}, nil, 2, "the garbage collector waits for 2 pods, which are still running | Unblocks when the last of them is gone; until then only its status is updated"},
+		"foreground, held":     {[]string{"foregroundDeletion"}, []decision.TerminatingPod{held}, 1, "the garbage collector waits for pod web-a, which is still terminating: a finalizer blocks its deletion (example.com/held) | Needs action: unblocks when the controller that set example.com/held removes it; until then only its status is updated"},
+		"foreground, one held": {[]string{"foregroundDeletion"}, []decision.TerminatingPod{held, {Name: "web-b", Until: noon}}, 2, "the garbage collector waits for 2 pods, which are still terminating: a finalizer blocks the deletion of web-a (example.com/held) | Needs action: unblocks when the controller that set example.com/held removes it; until then only its status is updated"},
+		"foreground, no pods":  {[]string{"foregroundDeletion"}, nil, 0, "the garbage collector waits for other objects that it owns | Unblocks when the last of them is gone; until then only its status is updated"},
+		"both":                 {[]string{hold, "foregroundDeletion"}, nil, 2, "a finalizer keeps it (example.com/hold), and the garbage collector waits for 2 pods, which are still running | Needs action: unblocks when the controller that set example.com/hold removes it and when the last of them is gone"},
+		"orphan":               {[]string{"orphan"}, nil, 2, "the garbage collector takes the reference to it off what it owns, which stays | Unblocks when that is done; until then only its status is updated"},
 	} {
 		look := diagnosis.Pods{Namespace: "shop", Now: noon}
-		lead, then, ok := look.Deletion(diagnosis.Kept{
+		going := look.Deletion(diagnosis.Kept{
 			Deletion: &decision.Deletion{Since: noon.Add(-time.Hour), Finalizers: c.finalizers, Blocking: c.blocking}, Meanwhile: "; until then it stays",
 			Awaited: func() decision.Finding {
 				if c.blocking == 0 {
@@ -41,11 +41,18 @@ func TestDeletion(t *testing.T) {
 				return look.Awaited(c.pods, c.blocking)
 			},
 		}, 150)
-		if got := lead.At(noon) + " | " + then.At(noon); ok != (c.want != "") || ok && got != c.want {
-			t.Errorf("%s: %v\n\t%s, want\n\t%s", name, ok, got, c.want)
+		got, tone := "", decision.ToneNeutral
+		if going != nil {
+			got = going.Lead.At(noon) + " | " + going.Then.At(noon)
+		}
+		if strings.Contains(c.want, "Needs action") {
+			tone = decision.ToneWaiting
+		}
+		if got != c.want || going != nil && going.Tone != tone {
+			t.Errorf("%s: %+v\n\t%s, want\n\t%s", name, going, got, c.want)
 		}
 	}
-	if _, _, ok := (diagnosis.Pods{}).Deletion(diagnosis.Kept{}, 150); ok {
+	if (diagnosis.Pods{}).Deletion(diagnosis.Kept{}, 150) != nil {
 		t.Error("an object that is not being deleted, or of which an older recording says no more, is kept")
 	}
 }

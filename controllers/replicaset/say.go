@@ -152,8 +152,8 @@ func (t *teller) beingDeleted() bool {
 	if t.tally.pods > 0 {
 		kept.Meanwhile = "; until then its pods stay, and none is replaced"
 	}
-	if lead, then, ok := look.Deletion(kept, longLead); ok {
-		t.out.Lead, t.out.Then, t.out.Since = lead, then, t.s.Deletion.Since
+	if going := look.Deletion(kept, longLead); going != nil {
+		t.out.Tone, t.out.Lead, t.out.Then, t.out.Since = going.Tone, going.Lead, going.Then, t.s.Deletion.Since
 		t.out.NoteChange(next, t.s.Now)
 		return true
 	}
