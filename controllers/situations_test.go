@@ -27,7 +27,7 @@ var sentences = []situation{
 	{"image cannot be pulled", "deployment/image-pull", []string{"3 new pods cannot pull payments/api:2.9.1 (not found), so 5 old pods stay", "Needs action: unblocks when that image exists or the template changes"}},
 	{"deadline exceeded", "deployment/deadline", []string{"has failed: no progress for 10m", "nothing is rolled back and no retry is scheduled"}},
 	{"quota, ReplicaFailure", "deployment/quota", []string{"quota team refuses 1 new pod (pods: 2 of 2 used)", "unblocks when the quota leaves room"}},
-	{"ReplicaSet refused", "deployment/create-refused", []string{"ReplicaSet ingest-7d4b9c6f5x was refused", "Try 13 of 15, again in 8s"}},
+	{"ReplicaSet refused", "deployment/create-refused", []string{"webhook tags.example.com denies ReplicaSet ingest-7d4b9c6f5x", "Try 13 of 15, again in 8s"}},
 	{"dropped", "deployment/dropped", []string{"dropped after 15 tries", "Looks again when it or a ReplicaSet changes"}},
 	{"paused, change pending", "deployment/paused-pending", []string{"is paused with a change pending", "Scaling still works"}},
 	{"scaling during a rollout", "deployment/scale-shared", []string{"scaled 10 → 30 during a rollout, in proportion to their sizes: old 8 → 20 and new 5 → 13"}},
