@@ -67,8 +67,8 @@ func TestRefusedBesideNoNode(t *testing.T) {
 		pods []replicaset.Pod
 		want string
 	}{
-		{[]replicaset.Pod{nowhere("a"), nowhere("b")}, "quota small refuses 3 of 5 pods (pods: 2 of 2 used); 2 pods fit no node (all 3 nodes have too little cpu). Needs action: unblocks when the quota leaves room and when a node has more cpu free, or the template requests less."},
-		{[]replicaset.Pod{nowhere("a"), {Name: "b", UID: "b", Mine: true, Matches: true, Phase: "Running", Ready: true}}, "quota small refuses 3 of 5 pods (pods: 2 of 2 used); pod a fits no node (all 3 nodes have too little cpu). Needs action: unblocks when the quota leaves room and when a node has more cpu free, or the template requests less."},
+		{[]replicaset.Pod{nowhere("a"), nowhere("b")}, "quota small refuses 3 of 5 pods (pods: 2 of 2 used); 2 pods fit no node (all 3 nodes have too little cpu). Needs action: unblocks when the quota leaves room and when a node has more cpu free, or the template requests less and the pods are deleted."},
+		{[]replicaset.Pod{nowhere("a"), {Name: "b", UID: "b", Mine: true, Matches: true, Phase: "Running", Ready: true}}, "quota small refuses 3 of 5 pods (pods: 2 of 2 used); pod a fits no node (all 3 nodes have too little cpu). Needs action: unblocks when the quota leaves room and when a node has more cpu free, or the template requests less and the pod is deleted."},
 		{[]replicaset.Pod{{Name: "b", UID: "b", Mine: true, Matches: true, Phase: "Pending", Created: at}}, "quota small refuses 4 of 5 pods (pods: 2 of 2 used). Needs action: unblocks when the quota leaves room."},
 	} {
 		s := &replicaset.Snapshot{Now: at, Kind: "ReplicaSet", Namespace: "shop", Name: "web-1", UID: "u", RV: "1", Found: true, Want: 5, Pods: c.pods}
