@@ -29,6 +29,14 @@ func TestErrors(t *testing.T) {
 		says   []string
 	}{
 		{"/nowhere", 404, "not-found", []string{"no such page", "All Deployments"}},
+		{"/nothings/shop/web", 404, "not-found", []string{"no such page", "All Deployments", ">ReplicationControllers</a>"}},
+		{"/nothing/shop/web", 404, "not-found", []string{"no such page", "All Deployments"}},
+		{"/nothing/shop/web/story", 404, "not-found", []string{"no such page"}},
+		{"/deployment/shop/web", 404, "not-found", []string{`href="/deployments/shop/web"`}},
+		{"/deploy/shop/web/story", 404, "not-found", []string{`href="/deployments/shop/web/story"`}},
+		{"/Deploy/shop/web/what-if", 404, "not-found", []string{`href="/deployments/shop/web/what-if"`}},
+		{"/rs/shop/web-1", 404, "not-found", []string{`href="/replicasets/shop/web-1"`}},
+		{"/deployment", 404, "not-found", []string{`>/deployments</a>`}},
 		{"/deployments/shop/wbe", 404, "unknown-object", []string{"shop/wbe", "shop/web"}},
 		{"/replicasets/shop/none", 404, "unknown-object", []string{"ReplicaSet shop/none"}},
 		{"/deployments/shop/web?sync=0", 400, "bad-sync", []string{"numbered from 1"}},
@@ -210,6 +218,26 @@ func TestAnswerToNobody(t *testing.T) {
 		h.ServeHTTP(w, r)
 		if w.Code != http.StatusServiceUnavailable {
 			t.Errorf("%s is answered %d %q", path, w.Code, w.Body)
+		}
+	}
+}
+
+// anyLoop is a history that takes no loop for every one.
+type anyLoop struct {
+	telemetry.Archive
+	kept *telemetry.Trace
+}
+
+func (a anyLoop) AsOf(context.Context, telemetry.Object, time.Time) (*telemetry.Trace, error) {
+	return a.kept, nil
+}
+
+// An address of no loop has no page, whatever the history would find for it.
+func TestNoLoopNoPage(t *testing.T) {
+	_, h := newWorld(t, storyNow).serve(func(o *Options) { o.Archive = anyLoop{o.Journal.Archive(), plain("shop", "web")} })
+	for _, path := range []string{"/deployment/shop/web", "/nothing/shop/web", "/nothing/shop/web/story"} {
+		if res, _ := get(t, h.URL, path); res.StatusCode != http.StatusNotFound {
+			t.Errorf("%s: %s", path, res.Status)
 		}
 	}
 }

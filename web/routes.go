@@ -141,7 +141,7 @@ func (s *Server) staticFile(w http.ResponseWriter, r *http.Request) {
 // addresses of their own.
 func (s *Server) undeclared(build page.Builder) page.Builder {
 	return func(q *page.Query) (*page.Page, error) {
-		if s.src.Loops.Has(q.Object.Loop) {
+		if q.Object.Loop == "" || s.src.Loops.Has(q.Object.Loop) {
 			return s.pages.NotFound(q)
 		}
 		return build(q)

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/answer"
@@ -107,7 +108,29 @@ func (s *Maker) NotFound(q *Query) (*Page, error) { return nil, s.NothingAt(q) }
 
 // NothingAt says that there is no such page.
 func (s *Maker) NothingAt(q *Query) error {
-	return answer.NewProblem(http.StatusNotFound, "not-found", "There is no such page.",
-		views.Say("Nothing is at ").Code(prose.Clip(q.URL.Path, 120)).Plain(".")).
-		LinkTo(s.All()).Link("Queues", "/queues").Link("Debug", "/debug/controllers")
+	e := answer.NewProblem(http.StatusNotFound, "not-found", "There is no such page.",
+		views.Say("Nothing is at ").Code(prose.Clip(q.URL.Path, 120)).Plain("."))
+	if to := s.meant(q); to != "" {
+		e = e.Link(prose.Clip(to, 120), to)
+	}
+	e = e.LinkTo(s.All())
+	for _, l := range s.Navigation()[1:] {
+		e = e.LinkTo(l)
+	}
+	return e.Link("Queues", "/queues").Link("Debug", "/debug/controllers")
+}
+
+// meant is the address of what a kind has as people type it for kubectl, /deploy/shop/web say;
+// "" where no kind here is called so.
+func (s *Maker) meant(q *Query) string {
+	kind, rest, of := strings.Cut(strings.TrimPrefix(q.URL.EscapedPath(), "/"), "/")
+	loop := s.Loops.Named(strings.TrimSuffix(kind, ".json"))
+	to := decision.PathOf(loop)
+	switch {
+	case loop == "" || to == "/"+kind || !of && !s.Loops.Of(loop).Listed:
+		return ""
+	case of:
+		to += "/" + rest
+	}
+	return to
 }
