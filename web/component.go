@@ -117,6 +117,7 @@ func (s *Server) endpoints() (list []endpoint) {
 		{"flags", "/flagz", "the flags that it was started with"},
 		{"configuration", "/configz", "its configuration"},
 		{"recording", "/export.jsonl", "a recording of all syncs that are kept"},
+		{"stream", "/live", "the trace of every sync as it ends, over a websocket"},
 		{"controllers", "/debug/controllers", "queues, keys and the newest verdicts of each loop"},
 		{"verbosity", "/debug/flags", "flags that can be changed while it runs"},
 		{"profiles", "/debug/pprof/", "Go's profiles"},

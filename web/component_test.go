@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/loopscope/loopscope/static"
 	"github.com/loopscope/loopscope/telemetry"
 )
 
@@ -91,21 +92,32 @@ func TestDebugListsWhatThereIs(t *testing.T) {
 		change func(*Options)
 		want   string
 	}{
-		"a process":                     {ofAProcess, "/metrics /metrics/slis /healthz /livez /readyz /statusz /flagz /configz /export.jsonl /debug/controllers /debug/flags /debug/pprof/"},
-		"a process that says little":    {func(o *Options) { o.Component = &Component{} }, "/metrics /healthz /livez /readyz /export.jsonl /debug/controllers"},
-		"a part of another's program":   {nil, "/metrics /healthz /livez /readyz /export.jsonl /debug/controllers"},
-		"a process without --profiling": {func(o *Options) { ofAProcess(o); o.Profiling = false }, "/metrics /metrics/slis /healthz /livez /readyz /statusz /flagz /configz /export.jsonl /debug/controllers"},
+		"a process":                     {ofAProcess, "/metrics /metrics/slis /healthz /livez /readyz /statusz /flagz /configz /export.jsonl /live /debug/controllers /debug/flags /debug/pprof/"},
+		"a process that says little":    {func(o *Options) { o.Component = &Component{} }, "/metrics /healthz /livez /readyz /export.jsonl /live /debug/controllers"},
+		"a part of another's program":   {nil, "/metrics /healthz /livez /readyz /export.jsonl /live /debug/controllers"},
+		"a process without --profiling": {func(o *Options) { ofAProcess(o); o.Profiling = false }, "/metrics /metrics/slis /healthz /livez /readyz /statusz /flagz /configz /export.jsonl /live /debug/controllers"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, h := newWorld(t, storyNow).serve(c.change)
-			var paths []string
+			var listed []string
 			for _, e := range s.endpoints() {
-				paths = append(paths, e.Path)
-				if res, _ := get(t, h.URL, e.Path); res.StatusCode != http.StatusOK {
+				listed = append(listed, e.Path)
+				want := http.StatusOK
+				if e.Path == "/live" { // It wants a websocket.
+					want = http.StatusUpgradeRequired
+				}
+				if res, _ := get(t, h.URL, e.Path); res.StatusCode != want {
 					t.Errorf("%s: %s", e.Path, res.Status)
 				}
 			}
-			if got := strings.Join(paths, " "); got != c.want {
+			for _, path := range paths(s.handler) {
+				_, page := s.pages.Routes[path]
+				below := func(e string) bool { return path == e || strings.HasPrefix(path, strings.TrimSuffix(e, "/")+"/") }
+				if !page && path != "/" && path != "/debug" && !strings.HasPrefix(path, static.Prefix) && !slices.ContainsFunc(listed, below) {
+					t.Errorf("%s is served and not listed", path)
+				}
+			}
+			if got := strings.Join(listed, " "); got != c.want {
 				t.Errorf("it lists %s, want %s", got, c.want)
 			}
 			_, body := get(t, h.URL, "/debug")
