@@ -146,6 +146,22 @@ func TestReplayFindsWhatChanged(t *testing.T) {
 	}
 }
 
+// An export of a loop that nobody has is an error, and leaves no file; one of a loop without
+// syncs is an empty recording.
+func TestExportOfNoLoop(t *testing.T) {
+	file, to := nightly(t), filepath.Join(t.TempDir(), "none.jsonl")
+	_, err := run(t, "export", "--history", file, "--loop", "deplyoment", "-o", to)
+	if want := `no sync of a loop "deplyoment" is kept; loops are deployment, replicaset, replicationcontroller and rollingupdate, and those that another program has recorded`; err == nil || err.Error() != want {
+		t.Errorf("a loop that nobody has: %v, want %s", err, want)
+	}
+	if _, err := os.Stat(to); !os.IsNotExist(err) {
+		t.Errorf("a file was left: %v", err)
+	}
+	if _, err := run(t, "export", "--history", file, "--loop", "rc", "-o", to); err != nil {
+		t.Errorf("a loop without syncs: %v", err)
+	}
+}
+
 func TestExportChooses(t *testing.T) {
 	file := nightly(t)
 	for _, c := range []struct {

@@ -16,6 +16,7 @@ import (
 	"github.com/loopscope/loopscope/cmd/internal/app"
 	"github.com/loopscope/loopscope/cmd/internal/rolling"
 	"github.com/loopscope/loopscope/controllers/rollingupdate"
+	"github.com/loopscope/loopscope/telemetry/prose"
 )
 
 // rollingOptions are the flags of rolling-update and of the commands below it.
@@ -140,8 +141,12 @@ func (o *rollingOptions) arguments(cmd *cobra.Command, args []string) error {
 		return fmt.Errorf("an old name and a new one are enough: omit %q", args[2])
 	case strings.Contains(strings.Join(args, ""), "/"):
 		return errors.New("these are names of ReplicationControllers: omit the kind and the slash")
-	case o.rollback && (o.image != "" || o.file != "" || len(args) > 1):
-		return errors.New("--rollback takes back what is under way: omit --image, -f and the new name")
+	case o.key == "":
+		return errors.New("--deployment-label-key may not be empty")
+	case o.rollback && len(args) > 1:
+		return fmt.Errorf("--rollback takes back what is under way: omit the new name, %q", args[1])
+	case o.rollback && len(o.forward()) > 0:
+		return fmt.Errorf("--rollback takes back what is under way, and changes nothing else of it: omit %s", prose.And(o.forward()))
 	case !o.rollback && o.image == "" && o.file == "":
 		return errors.New("what is the new one? Give --image or -f")
 	case o.image != "" && o.file != "":
@@ -152,8 +157,6 @@ func (o *rollingOptions) arguments(cmd *cobra.Command, args []string) error {
 		return errors.New("--container and --image-pull-policy are for --image: write them into the file")
 	case len(args) > 1 && args[0] == args[1]:
 		return fmt.Errorf("%s cannot be replaced by itself: give another name, or omit the second one to keep the name", args[0])
-	case o.key == "":
-		return errors.New("--deployment-label-key may not be empty")
 	case o.poll < 100*time.Millisecond:
 		return errors.New("--poll-interval has to be 100ms or more")
 	case o.dryRun != "none" && o.dryRun != "client" && o.dryRun != "server":
@@ -164,6 +167,16 @@ func (o *rollingOptions) arguments(cmd *cobra.Command, args []string) error {
 		return errors.New("-o prints what would be written: give --dry-run as well")
 	}
 	return o.output.check()
+}
+
+// forward are the flags that were given and say how an update goes forward.
+func (o *rollingOptions) forward() (list []string) {
+	for _, name := range []string{"image", "container", "image-pull-policy", "filename", "deployment-label-key", "surge", "unavailable", "update-period", "timeout", "cleanup"} {
+		if o.given(name) {
+			list = append(list, "--"+name)
+		}
+	}
+	return list
 }
 
 // request is what the flags ask for. What is not given is left to the defaults of requests, or
