@@ -170,7 +170,7 @@ func TestPods(t *testing.T) {
 		{"node lost", decision.Pod{Reason: "NodeLost", Phase: "Running", Node: "node-2"}, "node-gone", "are on node node-2, which does not answer | when the node answers again, or its pods are evicted after five minutes"},
 		{"ready", decision.Pod{Ready: true, Reason: "Whatever", Phase: "Running"}, "min-ready", "are ready but not for long enough | when they become available"},
 		{"without a node", decision.Pod{Phase: "Pending"}, "starting", "have no node yet | when they become ready"},
-		{"on a node", decision.Pod{Phase: "Pending", Node: "node-2"}, "starting", "are still starting | when they become ready"},
+		{"on a node", decision.Pod{Phase: "Pending", Node: "node-2"}, "starting", "are still starting: node node-2 has not reported on them | when node node-2 starts them"},
 		{"initializing", decision.Pod{Reason: "PodInitializing", Phase: "Pending"}, "starting", "are still starting (PodInitializing) | when they become ready"},
 		{"pending", decision.Pod{Reason: "Pending"}, "starting", "are still starting (Pending) | when they become ready"},
 		{"pending for a reason of its own", decision.Pod{Reason: "Draining", Phase: "Pending"}, "readiness", "are not ready (Draining) | when they become ready"},

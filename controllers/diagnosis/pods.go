@@ -88,6 +88,7 @@ type group struct {
 	pull   string        // why an image cannot be pulled, "" where it is not said
 	reason string        // of pods that start, "" where they have several
 	pods   []string
+	node   string // the node of all of them, "" where they have several
 	count  int64
 	since  time.Time
 	exits  int64 // the highest number of restarts
@@ -109,6 +110,7 @@ func sameWords(a, b *decision.Pod) bool {
 // join adds a pod that says what the first pod of the group says.
 func (g *group) join(w Pods, p *decision.Pod) {
 	g.count++
+	g.shareNode(p.Node)
 	if len(g.pods) < MaxNamed {
 		g.pods = append(g.pods, p.Name)
 	}
@@ -116,6 +118,12 @@ func (g *group) join(w Pods, p *decision.Pod) {
 		g.since = since
 	}
 	g.usual = g.usual && w.isEarly(p.Created)
+}
+
+func (g *group) shareNode(node string) {
+	if g.node != node {
+		g.node = ""
+	}
 }
 
 // since is when a pod came into what it waits for, as far as anybody says.
@@ -131,7 +139,7 @@ func since(code string, p *decision.Pod) time.Time {
 }
 
 func (w Pods) group(p *decision.Pod) group {
-	g := group{code: w.codeOf(p), pod: p, count: 1, pods: []string{p.Name}, detail: p.ContainerState.Container}
+	g := group{code: w.codeOf(p), pod: p, count: 1, pods: []string{p.Name}, node: p.Node, detail: p.ContainerState.Container}
 	g.since = since(g.code, p)
 	if p.Exit != nil {
 		g.exits = p.Exit.Restarts
@@ -164,6 +172,7 @@ func (g *group) same(other *group) bool {
 
 func (g *group) add(other group) {
 	g.count += other.count
+	g.shareNode(other.node)
 	g.exits = max(g.exits, other.exits)
 	g.usual = g.usual && other.usual
 	if len(g.pods) < MaxNamed {
@@ -176,7 +185,7 @@ func (g *group) add(other group) {
 		g.pod = other.pod
 	}
 	if g.reason != other.reason {
-		g.reason = ""
+		g.reason, g.node = "", "" // A node that gives a reason has reported.
 	}
 	if other.since.Before(g.since) {
 		g.since = other.since

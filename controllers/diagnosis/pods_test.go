@@ -56,7 +56,6 @@ func TestOnePod(t *testing.T) {
 		{decision.Pod{Reason: "ReadinessGatesNotReady"}, "waits for a readiness gate", "describe pod web-a", false},
 		{decision.Pod{Reason: "ReadinessGatesNotReady", Message: `readiness gate "lb"`}, "waits for readiness gate lb", "describe pod web-a", false},
 		{decision.Pod{Phase: "Pending"}, "has no node yet", "describe pod web-a", false},
-		{decision.Pod{Phase: "Pending", Node: "node-1"}, "is still starting", "describe pod web-a", false},
 		{decision.Pod{Reason: "ContainerCreating"}, "is still starting (ContainerCreating)", "describe pod web-a", false},
 		{decision.Pod{Reason: "ContainerCreating", ContainerState: decision.ContainerState{NotSetUp: true}}, "waits for its node to set up its volumes and network", "describe pod web-a", false},
 		{decision.Pod{Reason: "Unschedulable", Message: "0/1 nodes are available: 1 Insufficient cpu.", Nominated: "n"}, "waits for room on node n, where the scheduler preempts pods of lower priority", "describe pod web-a", false},
@@ -73,6 +72,28 @@ func TestOnePod(t *testing.T) {
 	lost := one(t, diagnosis.Pods{Namespace: "shop", Now: noon}, decision.Pod{Reason: "NodeLost", Node: "node-1"})
 	if got := lost.After.At(noon); got != " is on node node-1, which does not answer" || lost.Show != "kubectl describe node node-1" {
 		t.Errorf("got %s, %s", got, lost.Show)
+	}
+}
+
+// A kubelet writes a status as soon as it knows a pod: none has where there is no reason yet, as on
+// a node that does not exist.
+func TestNodeThatHasNotReported(t *testing.T) {
+	on := func(name, node string) decision.Pod { return decision.Pod{Name: name, Phase: "Pending", Node: node} }
+	const ghost = "kubectl describe node ghost"
+	for _, c := range []struct {
+		pods             []decision.Pod
+		says, ends, show string
+	}{
+		{[]decision.Pod{on("web-a", "ghost")}, " is still starting: node ghost has not reported on it", "when node ghost starts it", ghost},
+		{[]decision.Pod{on("web-a", "ghost"), on("web-b", "ghost")}, " are still starting: node ghost has not reported on them", "when node ghost starts them", ghost},
+		{[]decision.Pod{on("web-a", "ghost"), on("web-b", "node-1")}, " are still starting", "when they become ready", "kubectl -n shop describe pod web-a"},
+		{[]decision.Pod{on("web-a", "ghost"), on("web-b", "")}, " are still starting", "when they become ready", "kubectl -n shop describe pod web-a"},
+		{[]decision.Pod{on("web-a", ""), on("web-b", "ghost")}, " are still starting", "when they become ready", "kubectl -n shop describe pod web-b"},
+	} {
+		f := one(t, diagnosis.Pods{Namespace: "shop", Now: noon}, c.pods...)
+		if says, ends := f.After.At(noon), f.Unblocks.At(noon); says != c.says || ends != c.ends || f.Show != c.show || f.NeedsAction {
+			t.Errorf("got %q, %q, %s\nwant %q, %q, %s", says, ends, f.Show, c.says, c.ends, c.show)
+		}
 	}
 }
 

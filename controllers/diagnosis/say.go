@@ -263,6 +263,10 @@ func (g *group) sayWait(f *decision.Finding) decision.Words {
 			return g.do("has no node yet, and scheduler ", "have no node yet, and scheduler ").Name(g.pod.Scheduler).Say(prose.Plural(g.count, " has said nothing of it", " has said nothing of them"))
 		case g.bare():
 			return g.do("has no node yet", "have no node yet")
+		case g.reason == "" && g.node != "": // A kubelet that knows a pod gives a reason.
+			it := prose.Plural(g.count, "it", "them")
+			f.Unblocks, f.Show = words("when node ").Name(g.node).Say(" starts "+it), "kubectl describe node "+g.node
+			return g.do("is still starting: node ", "are still starting: node ").Name(g.node).Say(" has not reported on " + it)
 		case g.reason == "":
 			return g.do("is still starting", "are still starting")
 		}
