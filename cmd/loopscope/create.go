@@ -74,7 +74,8 @@ func newApply(raw streams) *cobra.Command {
 		Long: `Applies the objects of files, directories, addresses or standard input, as
 'kubectl apply --server-side' does: the API server merges them with what is there,
 and refuses to change fields that others have set. It then names them, the fields
-and what to do. It deletes nothing: there is no --prune.
+and what to do. What 'loopscope create' has set is not in its way: it takes that over.
+It deletes nothing: there is no --prune.
 
 --explain and --watch are those of 'loopscope create'.`,
 		Example: `  # What would this change do? Nothing is written

@@ -35,26 +35,43 @@ func (r *Request) sendApply(info *resource.Info, dry bool) (runtime.Object, erro
 	if err != nil {
 		return nil, err
 	}
-	o, err := r.helper(info, dry).Patch(info.Namespace, info.Name, types.ApplyPatchType, text, &metav1.PatchOptions{Force: &r.force})
+	patch := func(force bool) (runtime.Object, error) {
+		return r.helper(info, dry).Patch(info.Namespace, info.Name, types.ApplyPatchType, text, &metav1.PatchOptions{Force: &force})
+	}
+	o, err := patch(r.force)
+	if r.takesOver(err) {
+		o, err = patch(true)
+	}
 	if apierrors.IsConflict(err) {
 		return nil, conflict(info, err)
 	}
 	return o, err
 }
 
-// conflict names who else has set what, and says what can be done; any other conflict is as it is.
-func conflict(info *resource.Info, err error) error {
+// takesOver reports whether nothing but what `loopscope create` has set is in the way of
+// `loopscope apply`: they are the same to whoever uses them, as kubectl's create and apply are.
+func (r *Request) takesOver(err error) bool {
+	causes := conflicts(err)
+	return r.manager == managerOf("apply") && len(causes) > 0 && !slices.ContainsFunc(causes, func(c metav1.StatusCause) bool {
+		return managerIn(c.Message) != managerOf("create")
+	})
+}
+
+// conflicts are what an error says of fields that others have set.
+func conflicts(err error) []metav1.StatusCause {
 	var refused *apierrors.StatusError
 	if !errors.As(err, &refused) || refused.ErrStatus.Details == nil {
-		return err
+		return nil
 	}
+	return slices.DeleteFunc(slices.Clone(refused.ErrStatus.Details.Causes), func(c metav1.StatusCause) bool { return c.Type != metav1.CauseTypeFieldManagerConflict })
+}
+
+// conflict names who else has set what, and says what can be done; any other conflict is as it is.
+func conflict(info *resource.Info, err error) error {
 	fields := map[string][]string{}
 	var others []string
 	applied := "" // one of them that applies as well
-	for _, c := range refused.ErrStatus.Details.Causes {
-		if c.Type != metav1.CauseTypeFieldManagerConflict {
-			continue
-		}
+	for _, c := range conflicts(err) {
 		who := managerIn(c.Message)
 		if fields[who] == nil {
 			others = append(others, who)

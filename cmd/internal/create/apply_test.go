@@ -48,6 +48,29 @@ func TestConflict(t *testing.T) {
 	}
 }
 
+// Apply takes over what create has set, and nothing where anybody else is in the way or it goes by
+// another name.
+func TestTakesOver(t *testing.T) {
+	create, edit := cause(`conflict with "loopscope-create" using apps/v1`, ".x"), cause(`conflict with "kubectl-edit" using apps/v1`, ".y")
+	for _, c := range []struct {
+		name, manager string
+		err           error
+		want          bool
+	}{
+		{"what create has set", "loopscope-apply", conflictOf(create, create), true},
+		{"somebody else", "loopscope-apply", conflictOf(edit), false},
+		{"somebody else as well", "loopscope-apply", conflictOf(create, edit), false},
+		{"under another name", "ci", conflictOf(create), false},
+		{"words of another release", "loopscope-apply", conflictOf(cause("no", ".x")), false},
+		{"another conflict", "loopscope-apply", apierrors.NewConflict(metav1.Unversioned.WithResource("pods").GroupResource(), "web", nil), false},
+		{"no error", "loopscope-apply", nil, false},
+	} {
+		if got := (&Request{manager: c.manager}).takesOver(c.err); got != c.want {
+			t.Errorf("%s: %t, want %t", c.name, got, c.want)
+		}
+	}
+}
+
 // FuzzManagerIn proves that whatever the message of a conflict is, somebody is named, and
 // nobody whom it does not name.
 func FuzzManagerIn(f *testing.F) {

@@ -85,8 +85,7 @@ func (r *Request) AddFlags(cmd *cobra.Command) {
 	cmdutil.AddDryRunFlag(cmd)
 	cmdutil.AddLabelSelectorFlagVar(cmd, &r.selector)
 	r.print.AddFlags(cmd)
-	// Not "loopscope": that is how the loops themselves sign what they write.
-	cmdutil.AddFieldManagerFlagVar(cmd, &r.manager, "loopscope-"+verb)
+	cmdutil.AddFieldManagerFlagVar(cmd, &r.manager, managerOf(verb))
 	if r.apply {
 		cmd.Flags().BoolVar(&r.serverSide, "server-side", true, "merge on the server's side, which is the only way here")
 		cmd.Flags().BoolVar(&r.force, "force-conflicts", false, "take fields over from other managers")
@@ -100,6 +99,10 @@ func (r *Request) AddFlags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&r.windows, "windows-line-endings", windowsLines, "with --edit, end the lines of the edited file as Windows does")
 	cmd.Flags().StringVar(&r.raw, "raw", "", "POST the file as it is to this path of the API server")
 }
+
+// managerOf is the field manager of what a command writes. Not "loopscope": that is how the loops
+// themselves sign what they write.
+func managerOf(verb string) string { return "loopscope-" + verb }
 
 // Complete reads what the flags say, and refuses those that contradict each other.
 func (r *Request) Complete(cmd *cobra.Command) (err error) {

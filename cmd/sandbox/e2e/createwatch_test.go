@@ -84,9 +84,14 @@ func TestCreateExplainsAndWatches(t *testing.T) {
 	// A conflict names who, what and the way out; then a rollout that needs somebody ends the watch.
 	other := strings.Replace(deploymentOf, "nginx:1.27", "nginx:404", 1)
 	conflict := []string{"loopscope-create has set", `containers[name="main"].image`, "--force-conflicts"}
-	madeBy(t, plane, other, 1, conflict, on("apply")...)
-	madeBy(t, plane, other, 1, append(conflict, "It cannot be planned"), on("apply", "--explain")...)
-	madeBy(t, plane, other, 2, []string{"web serverside-applied", "  create ReplicaSet web-", "cannot pull nginx:404", "Needs action: "}, on("apply", "--explain", "--watch", "--force-conflicts", "--timeout=50s")...)
+	madeBy(t, plane, other, 1, conflict, on("apply", "--field-manager=tests")...)
+	madeBy(t, plane, other, 1, append(conflict, "It cannot be planned"), on("apply", "--field-manager=tests", "--explain")...)
+	// What create has set is no conflict of apply, until somebody else has set it.
+	madeBy(t, plane, other, 0, []string{"  create ReplicaSet web-", "web serverside-applied (server dry run)"}, on("apply", "--explain", "--dry-run=server")...)
+	madeBy(t, plane, other, 2, []string{"web serverside-applied", "  create ReplicaSet web-", "cannot pull nginx:404", "Needs action: "}, on("apply", "--explain", "--watch", "--timeout=50s")...)
+	plane.Kubectl(t, "-n", namespace, "set", "image", "deployment/web", "main=nginx:405")
+	madeBy(t, plane, other, 1, []string{"kubectl-set has set", `containers[name="main"].image`, "--force-conflicts"}, on("apply")...)
+	madeBy(t, plane, other, 0, []string{"web serverside-applied"}, on("apply", "--force-conflicts")...)
 	madeBy(t, plane, deploymentOf, 0, []string{"web serverside-applied", "All is complete"}, on("apply", "--watch", "--timeout=50s")...)
 	madeBy(t, plane, strings.Replace(deploymentOf, "replicas: 2", "replicas: 2\n  minReadySeconds: 300", 1), 1, []string{"not complete after 2s: deployment/web", "loopscope explain deployment/web"}, on("apply", "--watch", "--timeout=2s")...)
 }
