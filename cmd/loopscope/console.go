@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,7 +15,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/loopscope/loopscope/cmd/internal/app"
 	"github.com/loopscope/loopscope/cmd/internal/signin"
@@ -69,7 +73,7 @@ func (c *consoleFlags) find() found {
 	if c.server != "" {
 		return foundAt(c.server, "")
 	}
-	cluster := clusterName(c.kubeconfig)
+	cluster, has := contextCluster(c.kubeconfig)
 	if cluster == "" {
 		return found{server: usualServer}
 	}
@@ -84,7 +88,19 @@ func (c *consoleFlags) find() found {
 			return f
 		}
 	}
-	return found{server: usualServer, cluster: cluster}
+	return found{server: cmp.Or(consoleIn(has), usualServer), cluster: cluster}
+}
+
+// consoleIn is the address of the console that a kubeconfig has of a cluster, as that of a sandbox
+// does; "" where it has none.
+func consoleIn(c *clientcmdapi.Cluster) (address string) {
+	if c == nil {
+		return ""
+	}
+	if x, ok := c.Extensions[app.ConsoleExtension].(*runtime.Unknown); ok && json.Unmarshal(x.Raw, &address) != nil {
+		return ""
+	}
+	return address
 }
 
 // foundAt reads an address that may have a token.

@@ -96,6 +96,32 @@ func TestFindsTheConsole(t *testing.T) {
 	}
 }
 
+// Where no console has left its address, the kubeconfig may have it, as that of a sandbox does.
+func TestFindsTheConsoleInTheKubeconfig(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	config := contexts(t, "http://127.0.0.1:1")
+	text, err := os.ReadFile(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	flags := newConsoleFlags()
+	for extension, want := range map[string]string{`"http://127.0.0.1:2"`: "http://127.0.0.1:2", `{"address": 3}`: usualServer} {
+		with := strings.Replace(string(text), `cluster: {`, `cluster: {extensions: [{name: loopscope.dev/console, extension: `+extension+`}], `, 1)
+		if err := os.WriteFile(config, []byte(with), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		flags.kubeconfig = newConsoleFlags().kubeconfig
+		*flags.kubeconfig.KubeConfig = config
+		if got := flags.find(); got != (found{server: want, cluster: "first"}) {
+			t.Errorf("%s: %+v", extension, got)
+		}
+	}
+	announce(at("first"), "http://127.0.0.1:9", slog.New(slog.DiscardHandler))
+	if got := flags.find().server; got != "http://127.0.0.1:9" {
+		t.Errorf("a console that has left its address: %s", got)
+	}
+}
+
 // Commands send the token of the console, which stands beside its address, and clusters of one name
 // are told apart by their API servers.
 func TestSignsWithTheToken(t *testing.T) {

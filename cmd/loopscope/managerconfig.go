@@ -7,6 +7,7 @@ import (
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/loopscope/loopscope/cmd/internal/app"
 )
@@ -51,16 +52,22 @@ func (c *managerConfig) Complete(log io.Writer) (*completedManager, error) {
 
 // clusterName is what the kubeconfig calls the cluster, "" where it names none.
 func clusterName(flags *genericclioptions.ConfigFlags) string {
+	name, _ := contextCluster(flags)
+	return name
+}
+
+// contextCluster is the cluster of the context, as the kubeconfig calls it and has it; nil where it has none.
+func contextCluster(flags *genericclioptions.ConfigFlags) (string, *clientcmdapi.Cluster) {
 	raw, err := flags.ToRawKubeConfigLoader().RawConfig()
 	if err != nil {
-		return ""
+		return "", nil
 	}
 	name := raw.CurrentContext
 	if flags.Context != nil && *flags.Context != "" {
 		name = *flags.Context
 	}
 	if c := raw.Contexts[name]; c != nil {
-		return c.Cluster
+		return c.Cluster, raw.Clusters[c.Cluster]
 	}
-	return name
+	return name, nil
 }

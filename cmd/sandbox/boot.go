@@ -74,7 +74,11 @@ func (s *sandbox) prepare() error {
 	if s.ports, s.portsGuard, err = choosePorts(s.state.portsFile()); err != nil {
 		return err
 	}
-	if err := writeKubeconfigs(s.state, s.ports); err != nil {
+	console := ""
+	if s.listener != nil {
+		console = "http://" + s.listener.Addr().String()
+	}
+	if err := writeKubeconfigs(s.state, s.ports, console); err != nil {
 		return err
 	}
 	if err := writeSecret(s.state.auditPolicy(), auditPolicyYAML); err != nil {

@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -52,7 +53,7 @@ func TestCredentialsArePrivate(t *testing.T) {
 	if err := ensureCredentials(s, time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	if err := writeKubeconfigs(s, ports{APIServer: 6443}); err != nil {
+	if err := writeKubeconfigs(s, ports{APIServer: 6443}, "http://127.0.0.1:1234"); err != nil {
 		t.Fatal(err)
 	}
 	checkPrivate(t, s.Dir)
@@ -62,6 +63,9 @@ func TestCredentialsArePrivate(t *testing.T) {
 	}
 	if want := "https://127.0.0.1:6443"; config.Host != want {
 		t.Errorf("host in the kubeconfig: %s, want %s", config.Host, want)
+	}
+	if text := readFile(t, s.kubeconfig()); !strings.Contains(text, "extension: http://127.0.0.1:1234\n") || !strings.Contains(text, "name: loopscope.dev/console\n") {
+		t.Errorf("loopscope's commands do not find the dashboard by\n%s", text)
 	}
 }
 

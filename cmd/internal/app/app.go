@@ -35,6 +35,9 @@ import (
 // DefaultListen is where the console listens unless it is told otherwise.
 const DefaultListen = "127.0.0.1:8077"
 
+// ConsoleExtension is what a kubeconfig may have of a cluster: the address of its console.
+const ConsoleExtension = "loopscope.dev/console"
+
 // DefaultMinResync is that of Options.MinResync.
 const DefaultMinResync = 12 * time.Hour
 
