@@ -243,7 +243,7 @@ func (p *teller) moving() bool {
 	if at.IsZero() || p.now.Sub(at) >= usual || p.complete(p.status) || p.stuck() {
 		return false
 	}
-	if f := p.blocker(); !p.rollingNow() && !p.changePending() && f != nil && f.Code != diagnosis.Starting {
+	if f := p.blocker(); !p.rollingNow() && !p.changePending() && f != nil && !diagnosis.IsStarting(f.Code) {
 		return false // What a finished rollout loses does not move.
 	}
 	p.out.NoteChange(at.Add(usual), p.now)

@@ -74,6 +74,9 @@ func Rank(list []decision.Finding) {
 	})
 }
 
+// IsStarting reports whether a code is of pods that go through what every pod goes through.
+func IsStarting(code string) bool { return code == Setup || code == Starting }
+
 // Relevant are the findings that a sentence names: while anything else keeps pods, what
 // every pod goes through is left out, and so is that no node has room for those that
 // were preempted.
@@ -86,7 +89,7 @@ func Relevant(all []decision.Finding) []decision.Finding {
 		if f.Code == Preempted {
 			preempted += f.Count
 		}
-		if !f.Usual && f.Code != MinReady && f.Code != Starting && (f.Code != Node || f.Count > preempted) {
+		if !f.Usual && f.Code != MinReady && !IsStarting(f.Code) && (f.Code != Node || f.Count > preempted) {
 			list = append(list, *f)
 		}
 	}

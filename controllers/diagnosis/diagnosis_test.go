@@ -383,7 +383,7 @@ func TestRelevant(t *testing.T) {
 		list []decision.Finding
 		want string
 	}{
-		{[]decision.Finding{image, usual, starting, ready}, "image-pull"},
+		{[]decision.Finding{image, usual, starting, {Code: diagnosis.Setup}, ready}, "image-pull"},
 		{[]decision.Finding{usual, starting, ready}, "readiness starting min-ready"},
 		{[]decision.Finding{ready}, "min-ready"},
 		{nil, ""},
