@@ -182,6 +182,9 @@ func (b *deploymentController) replicaSetHandler() cache.ResourceEventHandler {
 			old, ok := oldObj.(*appsv1.ReplicaSet)
 			rs, is := newObj.(*appsv1.ReplicaSet)
 			if ok && is && old.ResourceVersion != rs.ResourceVersion {
+				if old.UID != rs.UID { // Deleted and created again between two looks.
+					b.forgetReplicaSet(old)
+				}
 				b.replicaSetUpdated(old, rs)
 			}
 		},
@@ -191,12 +194,17 @@ func (b *deploymentController) replicaSetHandler() cache.ResourceEventHandler {
 				b.opts.Logger.Error("Unexpected object in a delete event", "controller", b.Name(), "want", family.KindReplicaSet)
 				return
 			}
-			b.opts.Managers.Forget(rs.UID) // The ReplicaSet loop may not run beside this one.
-			b.opts.Ledger.Forget(rs.UID)
-			b.sizes.forget(rs.UID)
+			b.forgetReplicaSet(rs)
 			b.replicaSetDeleted(rs, tombstone)
 		},
 	}
+}
+
+// forgetReplicaSet is of one that is gone. The ReplicaSet loop, which forgets as well, may not run beside this one.
+func (b *deploymentController) forgetReplicaSet(rs *appsv1.ReplicaSet) {
+	b.opts.Managers.Forget(rs.UID)
+	b.opts.Ledger.Forget(rs.UID)
+	b.sizes.forget(rs.UID)
 }
 
 func (b *deploymentController) replicaSetUpdated(old, rs *appsv1.ReplicaSet) {

@@ -177,6 +177,20 @@ func TestGoneDeploymentLeavesNothing(t *testing.T) {
 	}
 }
 
+// The same for a ReplicaSet that was deleted and created again between two looks.
+func TestReplacedReplicaSetLeavesNothing(t *testing.T) {
+	b := newDeploymentCaches(t).deployments
+	b.opts.Ledger.Written(engine.Entry{UID: "old", Resource: family.ResourceReplicaSets, RV: "9"})
+	seenByInformers(t, b.opts.Managers, "old", "8", []metav1.ManagedFieldsEntry{{Manager: "kubectl"}})
+	of := func(uid, rv string) *appsv1.ReplicaSet {
+		return &appsv1.ReplicaSet{ObjectMeta: lab.Object("web-1", uid, rv, nil, lab.OwnedBy("Deployment", "web", "d"))}
+	}
+	b.replicaSetHandler().OnUpdate(of("old", "8"), of("new", "11"))
+	if len(b.opts.Ledger.All()) != 0 || b.opts.Managers.Len() != 0 {
+		t.Error("writes or managers of the old ReplicaSet are kept")
+	}
+}
+
 // What is no object of its kind wakes nobody, whatever handler it comes to.
 func TestDeploymentHandlersPassOverOtherObjects(t *testing.T) {
 	caches := newDeploymentCachesWith(t, engine.Options{Logger: slog.New(slog.DiscardHandler)})
