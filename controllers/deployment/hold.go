@@ -123,6 +123,8 @@ func (v *view) oldUnblocks(f *decision.Finding) decision.Words {
 		return w.Say("when they become ready")
 	case v.newSet.Unavailable > missing:
 		return w.Say("when any ").Count(fNeeded, needed).Say(" of them ").Say(prose.Plural(needed, "becomes", "become")).Say(" ready")
+	case missing == 1 && f != nil && f.Code != diagnosis.Terminating:
+		return f.Unblocks
 	case missing == 1:
 		return w.Say("when it becomes ready")
 	case needed >= missing:
