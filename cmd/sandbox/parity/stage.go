@@ -26,7 +26,7 @@ const fieldManager = "script"
 // looks in between. It understands some verbs more than scenarios need:
 //
 //	apply YAML                  server-side, of any kind; what was applied before and is left out goes
-//	show SELECTOR N WORD...     until N pods have all the words; see wordsOf
+//	show SELECTOR N WORD...     until N pods have all the words; see wordsOf. =N: and there is no other pod
 //	refuse OBJECT               until the API server would not take such an object
 type Stage struct{ *player }
 
@@ -121,7 +121,8 @@ func (p *player) show(ctx context.Context, words []string) error {
 
 // unshown counts the pods that have all the words.
 func (p *player) unshown(ctx context.Context, words []string) (string, error) {
-	want, err := strconv.Atoi(words[1])
+	number, alone := strings.CutPrefix(words[1], "=")
+	want, err := strconv.Atoi(number)
 	if err != nil {
 		return "", err
 	}
@@ -138,7 +139,7 @@ func (p *player) unshown(ctx context.Context, words []string) (string, error) {
 			others = append(others, strings.Join(shown, " "))
 		}
 	}
-	if have < want {
+	if have < want || alone && have+len(others) > want {
 		return fmt.Sprintf("%d of %d pods show %s, others %q", have, want, strings.Join(words[2:], " "), others), nil
 	}
 	return "", nil
