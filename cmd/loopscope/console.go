@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,9 +14,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/loopscope/loopscope/cmd/internal/app"
 	"github.com/loopscope/loopscope/cmd/internal/signin"
@@ -73,7 +70,7 @@ func (c *consoleFlags) find() found {
 	if c.server != "" {
 		return foundAt(c.server, "")
 	}
-	cluster, has := contextCluster(c.kubeconfig)
+	cluster, console := contextCluster(c.kubeconfig)
 	if cluster == "" {
 		return found{server: usualServer}
 	}
@@ -88,19 +85,7 @@ func (c *consoleFlags) find() found {
 			return f
 		}
 	}
-	return found{server: cmp.Or(consoleIn(has), usualServer), cluster: cluster}
-}
-
-// consoleIn is the address of the console that a kubeconfig has of a cluster, as that of a sandbox
-// does; "" where it has none.
-func consoleIn(c *clientcmdapi.Cluster) (address string) {
-	if c == nil {
-		return ""
-	}
-	if x, ok := c.Extensions[app.ConsoleExtension].(*runtime.Unknown); ok && json.Unmarshal(x.Raw, &address) != nil {
-		return ""
-	}
-	return address
+	return found{server: cmp.Or(console, usualServer), cluster: cluster}
 }
 
 // foundAt reads an address that may have a token.

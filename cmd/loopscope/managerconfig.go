@@ -7,7 +7,6 @@ import (
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/loopscope/loopscope/cmd/internal/app"
 )
@@ -56,18 +55,18 @@ func clusterName(flags *genericclioptions.ConfigFlags) string {
 	return name
 }
 
-// contextCluster is the cluster of the context, as the kubeconfig calls it and has it; nil where it has none.
-func contextCluster(flags *genericclioptions.ConfigFlags) (string, *clientcmdapi.Cluster) {
+// contextCluster is what the kubeconfig calls the cluster of the context, and the address that it has of its console.
+func contextCluster(flags *genericclioptions.ConfigFlags) (cluster, console string) {
 	raw, err := flags.ToRawKubeConfigLoader().RawConfig()
 	if err != nil {
-		return "", nil
+		return "", ""
 	}
 	name := raw.CurrentContext
 	if flags.Context != nil && *flags.Context != "" {
 		name = *flags.Context
 	}
 	if c := raw.Contexts[name]; c != nil {
-		return c.Cluster, raw.Clusters[c.Cluster]
+		return c.Cluster, app.ConsoleIn(raw.Clusters[c.Cluster])
 	}
-	return name, nil
+	return name, ""
 }
