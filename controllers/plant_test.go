@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,8 +18,8 @@ import (
 type planting struct {
 	// before and after surround every secret.
 	before, after string
-	// spare ends the paths below which nothing is planted.
-	spare string
+	// spare are the ends of the paths below which nothing is planted.
+	spare []string
 	paths []string
 }
 
@@ -46,7 +47,7 @@ func (p *planting) found(text string) map[string]bool {
 func (p *planting) fill(path string, o any) { p.value(path, reflect.ValueOf(o).Elem()) }
 
 func (p *planting) value(path string, v reflect.Value) {
-	if !holdsText(v.Type(), nil) || p.spare != "" && strings.HasSuffix(path, p.spare) {
+	if !holdsText(v.Type(), nil) || slices.ContainsFunc(p.spare, func(end string) bool { return strings.HasSuffix(path, end) }) {
 		return
 	}
 	switch x := v.Addr().Interface().(type) {

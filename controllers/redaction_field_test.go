@@ -109,17 +109,20 @@ func newer(o runtime.Object) {
 const (
 	strangeSelector = "strange selector" // that cannot be read
 	otherLabels     = "other labels"
+	noNode          = "no node"
 )
 
-// spared is the end of the paths below which a situation plants nothing.
-func spared(situation string) string {
+// spared are the ends of the paths below which a situation plants nothing.
+func spared(situation string) []string {
 	switch situation {
 	case strangeSelector:
-		return ""
+		return nil
 	case otherLabels:
-		return ".matchExpressions"
+		return []string{".matchExpressions"}
+	case noNode:
+		return []string{".spec.selector", "Pod.spec.nodeName"}
 	default:
-		return ".spec.selector"
+		return []string{".spec.selector"}
 	}
 }
 
@@ -149,6 +152,7 @@ var situations = map[string]func(*field){
 	},
 	strangeSelector: func(*field) {},
 	otherLabels:     func(*field) {},
+	noNode:          func(*field) {},
 	"bad selector": func(f *field) {
 		bad := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Like", Values: []string{"web"}}}}
 		f.d.Spec.Selector, f.sets[0].Spec.Selector = bad, bad
