@@ -4,7 +4,6 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -19,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/utils/clock"
 
 	"github.com/loopscope/loopscope/cmd/internal/leadership"
@@ -36,21 +34,6 @@ import (
 
 // DefaultListen is where the console listens unless it is told otherwise.
 const DefaultListen = "127.0.0.1:8077"
-
-// ConsoleExtension is what a kubeconfig may have of a cluster: the address of its console.
-const ConsoleExtension = "loopscope.dev/console"
-
-// ConsoleIn is the address of the console that a kubeconfig has of a cluster, as that of a sandbox
-// does; "" where it has none.
-func ConsoleIn(c *clientcmdapi.Cluster) (address string) {
-	if c == nil {
-		return ""
-	}
-	if x, ok := c.Extensions[ConsoleExtension].(*runtime.Unknown); ok && json.Unmarshal(x.Raw, &address) != nil {
-		return ""
-	}
-	return address
-}
 
 // DefaultMinResync is that of Options.MinResync.
 const DefaultMinResync = 12 * time.Hour
