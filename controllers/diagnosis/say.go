@@ -114,7 +114,7 @@ func (g *group) sayConfig(w Pods, f *decision.Finding) decision.Words {
 	}
 	if containsAny(message, passingTroubles) {
 		f.NeedsAction, f.Unblocks = false, words("when the kubelet, which keeps trying, succeeds")
-		return g.do("cannot be started yet", "cannot be started yet").Say(" (").Quote(orReason(g.pod, longest)).Say(")")
+		return words("cannot be started yet (").Quote(orReason(g.pod, longest)).Say(")")
 	}
 	return g.do("cannot be started as it is configured", "cannot be started as they are configured").Say(" (").Quote(orReason(g.pod, longest)).Say(")")
 }
