@@ -254,7 +254,7 @@ func (g *group) sayWait(f *decision.Finding) decision.Words {
 	case Gate:
 		return g.sayGate(f)
 	case Setup:
-		f.Unblocks = words("when they are set up (kubelets keep trying; the ").Say(prose.Plural(g.count, "pod's", "pods'")).Say(" events say what fails)")
+		f.Unblocks = words("when volumes and network are set up (kubelets keep trying; the ").Say(prose.Plural(g.count, "pod's", "pods'")).Say(" events say what fails)")
 		return g.do("waits for its node", "wait for their nodes").Say(" to set up ").Say(prose.Plural(g.count, "its", "their")).Say(" volumes and network")
 	case Starting:
 		switch {
