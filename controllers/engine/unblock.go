@@ -190,11 +190,18 @@ func (u *unblocker) leave(key string, at place) {
 	}
 }
 
+// seen is how far the watches of a place have come.
+type seen struct {
+	version string                       // the next one begins here, "" for now
+	labels  map[string]map[string]string // by name
+}
+
 // watch follows a place until nobody waits for it.
 func (u *unblocker) watch(ctx context.Context, at place) {
+	known := seen{labels: map[string]map[string]string{}}
 	for brief := false; ctx.Err() == nil; {
 		began, wasBrief := time.Now(), brief
-		err := u.once(ctx, at)
+		err := u.once(ctx, at, &known)
 		if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) { // Not 401: credentials are renewed.
 			u.deny(at, err)
 			return
@@ -212,21 +219,25 @@ func (u *unblocker) watch(ctx context.Context, at place) {
 	}
 }
 
-// once is one watch, from its beginning to its end.
-func (u *unblocker) once(ctx context.Context, at place) error {
+// once is one watch, from its beginning to its end. It shows what changed since the one before,
+// unless that is too long ago for the API server.
+func (u *unblocker) once(ctx context.Context, at place, known *seen) error {
 	r := enders[at.code]
 	from := u.client.Resource(r.resource).Namespace(at.namespace)
-	list, err := from.List(ctx, metav1.ListOptions{Limit: 1})
-	if err != nil {
-		return err
+	if known.version == "" {
+		list, err := from.List(ctx, metav1.ListOptions{Limit: 1})
+		if err != nil {
+			return err
+		}
+		known.version = list.ResourceVersion
 	}
-	events, err := from.Watch(ctx, metav1.ListOptions{ResourceVersion: list.ResourceVersion})
+	events, err := from.Watch(ctx, metav1.ListOptions{ResourceVersion: known.version, AllowWatchBookmarks: true})
 	if err != nil {
+		known.forgetIfGone(err)
 		return err
 	}
 	defer events.Stop()
 	pending := map[string]telemetry.Cause{} // the newest change; of each object, where keys wait for one of their own
-	labels := map[string]map[string]string{}
 	tick := time.NewTicker(wakeEvery)
 	defer tick.Stop()
 	var last time.Time
@@ -244,9 +255,15 @@ func (u *unblocker) once(ctx context.Context, at place) error {
 		case e, open := <-events.ResultChan():
 			if !open || e.Type == watch.Error {
 				wake() // The next watch does not show these changes again.
+				if open {
+					known.forgetIfGone(apierrors.FromObject(e.Object))
+				}
 				return nil
 			}
-			if r.labelsOnly && sameLabels(labels, e) || r.named && !u.concerns(at, e) {
+			if o, ok := e.Object.(metav1.Object); ok {
+				known.version = o.GetResourceVersion()
+			}
+			if e.Type == watch.Bookmark || r.labelsOnly && sameLabels(known.labels, e) || r.named && !u.concerns(at, e) {
 				continue
 			}
 			cause, of := changeOf(e, r.kind), ""
@@ -259,6 +276,14 @@ func (u *unblocker) once(ctx context.Context, at place) error {
 		if len(pending) > 0 && time.Since(last) >= wakeEvery {
 			wake()
 		}
+	}
+}
+
+// forgetIfGone has the next watch begin now where the API server no longer knows what this one
+// was to begin with.
+func (s *seen) forgetIfGone(err error) {
+	if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
+		s.version = ""
 	}
 }
 

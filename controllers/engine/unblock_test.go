@@ -499,6 +499,39 @@ func TestUnblockWatchesAgain(t *testing.T) {
 	})
 }
 
+// A watch goes on where the one before it ended, so that no change between them is missed, and
+// begins with a list where the API server no longer knows that version.
+func TestUnblockGoesOnWhereAWatchEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u, events, tried, client := unblocking(t)
+		u.follow(refusedWith("shop/web-1", overQuota))
+		for _, end := range []func(*watch.FakeWatcher){
+			func(w *watch.FakeWatcher) { w.Action(watch.Bookmark, quotaNamed("", "12")); w.Stop() },
+			func(w *watch.FakeWatcher) { w.Error(&metav1.Status{Code: 410, Reason: metav1.StatusReasonExpired}) },
+			func(w *watch.FakeWatcher) { w.Modify(quotaNamed("small", "20")); w.Error(&metav1.Status{Code: 500}) },
+			func(*watch.FakeWatcher) {},
+		} {
+			w := lab.Within(t, events, "watch")
+			time.Sleep(wakeEvery) // Fake time.
+			end(w)
+		}
+		var from []string
+		for _, a := range client.Actions() {
+			if w, ok := a.(clienttesting.WatchActionImpl); ok {
+				from = append(from, w.ListOptions.ResourceVersion)
+			} else {
+				from = append(from, a.GetVerb())
+			}
+		}
+		if want := []string{"list", "7", "12", "list", "7", "20"}; !slices.Equal(from, want) {
+			t.Errorf("watches begin at %q, want %q", from, want)
+		}
+		if got := lab.Within(t, tried, "try"); got.cause.NewRV != "20" || len(tried) != 0 {
+			t.Errorf("it was woken by %+v and %d more: a bookmark is no change", got, len(tried))
+		}
+	})
+}
+
 // Nothing is watched without a client, before the loop runs, after it, or where nothing lacks;
 // and what is watched already is watched on.
 func TestUnblockWatchesWhileItRuns(t *testing.T) {

@@ -37,9 +37,9 @@ func TestActingUnblock(t *testing.T) {
 				want := []string{"GET " + path + "?limit=1"}
 				switch answer {
 				case "taken":
-					want = append(want, "GET "+path+"?resourceVersion=7&watch=true")
+					want = append(want, "GET "+path+"?allowWatchBookmarks=true&resourceVersion=7&watch=true")
 				case "429 once, Retry-After 0":
-					want = append(want, want[0], "GET "+path+"?resourceVersion=7&watch=true")
+					want = append(want, want[0], "GET "+path+"?allowWatchBookmarks=true&resourceVersion=7&watch=true")
 				}
 				awaitRequests(t, s, want)
 				if len(want) > 1 {
