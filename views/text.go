@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -236,6 +237,23 @@ func (r Run) write(ctx context.Context, b *strings.Builder, now time.Time) {
 		b.WriteString(text)
 	}
 }
+
+// fact places a value that was compared. A long word breaks between the words it is made of;
+// by hand, as a template would print spaces there.
+func fact(f Fact) templ.Component {
+	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
+		value := longWord.ReplaceAllStringFunc(templ.EscapeString(f.Value), func(word string) string {
+			return hump.ReplaceAllString(word, "$1<wbr>$2")
+		})
+		_, err := fmt.Fprintf(w, `<span><span class="dim">%s</span> %s</span>`, templ.EscapeString(f.Name), value)
+		return err
+	})
+}
+
+var (
+	longWord = regexp.MustCompile(`[A-Za-z]{16,}`)
+	hump     = regexp.MustCompile(`([a-z])([A-Z])`)
+)
 
 func absolute(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 

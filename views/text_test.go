@@ -34,6 +34,22 @@ func TestWordsEscape(t *testing.T) {
 	}
 }
 
+// TestFactBreaks: a long word may break where its parts meet, and a short one may not.
+func TestFactBreaks(t *testing.T) {
+	for value, want := range map[string]string{
+		"ProgressDeadlineExceeded": "Progress<wbr>Deadline<wbr>Exceeded",
+		"NewRSAvailable <b>":       "NewRSAvailable &lt;b&gt;",
+	} {
+		var b bytes.Buffer
+		if err := fact(Fact{Name: "reason", Value: value}).Render(t.Context(), &b); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.String(); got != `<span><span class="dim">reason</span> `+want+"</span>" {
+			t.Errorf("%s is %s", value, got)
+		}
+	}
+}
+
 // TestWordsStandStill proves that what is sent live does not depend on the
 // time of day, and that a page read without a script does say it.
 func TestWordsStandStill(t *testing.T) {
