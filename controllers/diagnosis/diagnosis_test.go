@@ -190,6 +190,8 @@ func TestPods(t *testing.T) {
 		{"busy registry", decision.Pod{Reason: "ErrImagePull", Image: "web:9", Message: "unexpected status from HEAD request to https://registry/v2/web/manifests/9: 503 Service Unavailable"},
 			"image-pull", "cannot pull web:9 (registry unavailable) | when the registry answers (the kubelet keeps retrying)"},
 		{"busy node", decision.Pod{Reason: "ErrImagePull", Image: "web:9", Message: "pull QPS exceeded"}, "image-pull", "cannot pull web:9 (pull rate limit of the node) | when the node pulls fewer images at once (the kubelet keeps retrying)"},
+		{"two containers", decision.Pod{Reason: "ErrImagePull", Image: "web:9", Message: "not found", ContainerState: decision.ContainerState{Container: "app", Also: "proxy"}},
+			"image-pull", "cannot pull web:9 (not found); container proxy fails, too | when that image exists or the template changes, and container proxy no longer fails"},
 		{"gated", decision.Pod{Reason: "SchedulingGated"}, "scheduling-gated", "are held back by a scheduling gate | when its scheduling gates are removed"},
 		{"cpu", scheduling("0/3 nodes are available: 3 Insufficient cpu. preemption: 0/3 nodes are available: 3 No preemption victims found for incoming pod."),
 			"unschedulable", "fit no node (all 3 nodes have too little cpu) | when a node has more cpu free, or the template requests less"},

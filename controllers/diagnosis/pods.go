@@ -1,6 +1,7 @@
 package diagnosis
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -84,6 +85,7 @@ func firstOf(groups []group, is func(*group) bool) *group {
 type group struct {
 	code   string
 	pod    *decision.Pod // what is said of it holds for all; mostly the first
+	also   string        // another container that fails in one of them
 	detail string        // what tells it from other groups of the code
 	pull   string        // why an image cannot be pulled, "" where it is not said
 	reason string        // of pods that start, "" where they have several
@@ -104,7 +106,7 @@ func sameWords(a, b *decision.Pod) bool {
 	x, y := &a.ContainerState, &b.ContainerState
 	return a.Ready == b.Ready && a.Reason == b.Reason && a.Phase == b.Phase && a.Message == b.Message && a.Image == b.Image &&
 		x.Container == y.Container && x.Role == y.Role && x.Probe == y.Probe && x.Exit == nil && y.Exit == nil && (a.Node == "") == (b.Node == "") &&
-		x.NotSetUp == y.NotSetUp && a.Nominated == b.Nominated && a.Scheduler == b.Scheduler
+		x.NotSetUp == y.NotSetUp && x.Also == y.Also && a.Nominated == b.Nominated && a.Scheduler == b.Scheduler
 }
 
 // join adds a pod that says what the first pod of the group says.
@@ -139,7 +141,7 @@ func since(code string, p *decision.Pod) time.Time {
 }
 
 func (w Pods) group(p *decision.Pod) group {
-	g := group{code: w.codeOf(p), pod: p, count: 1, pods: []string{p.Name}, node: p.Node, detail: p.ContainerState.Container}
+	g := group{code: w.codeOf(p), pod: p, count: 1, pods: []string{p.Name}, node: p.Node, also: p.Also, detail: p.ContainerState.Container}
 	g.since = since(g.code, p)
 	if p.Exit != nil {
 		g.exits = p.Exit.Restarts
@@ -174,7 +176,7 @@ func (g *group) add(other group) {
 	g.count += other.count
 	g.shareNode(other.node)
 	g.exits = max(g.exits, other.exits)
-	g.usual = g.usual && other.usual
+	g.usual, g.also = g.usual && other.usual, cmp.Or(g.also, other.also)
 	if len(g.pods) < MaxNamed {
 		g.pods = append(g.pods, other.pods...)
 	}
@@ -252,6 +254,10 @@ func (g *group) finding(w Pods) decision.Finding {
 	f.After = append(words(" "), said...)
 	if w.Bare {
 		f.Unblocks = g.replaced(f.Unblocks)
+	}
+	if g.also != "" {
+		f.After = f.After.Say("; container ").Name(g.also).Say(" fails, too")
+		f.Unblocks = f.Unblocks.Say(", and container ").Name(g.also).Say(" no longer fails")
 	}
 	return f
 }

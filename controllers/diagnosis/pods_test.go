@@ -151,6 +151,7 @@ func TestToldApart(t *testing.T) {
 		"image, twice":       {decision.Pod{Reason: "ErrImagePull", Image: "web:9", Message: "denied"}, func(p *decision.Pod) { p.Reason = "ImagePullBackOff" }, "image-pull"},
 		"name":               {decision.Pod{Reason: "CreateContainerError", Message: "web-a is odd"}, func(p *decision.Pod) { p.Message = "web-b is odd" }, "config"},
 		"volumes":            {decision.Pod{Reason: "ContainerCreating"}, func(p *decision.Pod) { p.NotSetUp = true }, "pod-setup, starting"},
+		"another container":  {decision.Pod{Reason: "CrashLoopBackOff"}, func(p *decision.Pod) { p.Also = "proxy" }, "crash-loop"},
 		"preemption":         {decision.Pod{Reason: "Unschedulable"}, func(p *decision.Pod) { p.Nominated = "n" }, "unschedulable, unschedulable"},
 		"ready, and how":     {decision.Pod{Ready: true}, func(p *decision.Pod) { p.Container = "app" }, "min-ready"},
 	} {

@@ -2,6 +2,7 @@ package family
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -58,6 +59,7 @@ func PodWaitOf(p *corev1.Pod) PodWait {
 		return w
 	}
 	w.Container, w.Image = worst.state(), redact.Image(worst.status.Image)
+	w.Container.Also = alsoFails(p, worst)
 	w.Container.NotSetUp = worst.severity() == starts && setUp(p) == string(corev1.ConditionFalse)
 	switch state := &worst.status.State; {
 	case state.Waiting != nil && state.Waiting.Reason != "":
@@ -110,22 +112,43 @@ const (
 // those that are equally bad: init containers come first.
 func worstContainer(p *corev1.Pod) (worst container, found bool) {
 	most := fine
-	for i := range p.Status.InitContainerStatuses {
-		c := container{&p.Status.InitContainerStatuses[i], decision.RoleInit}
-		if isSidecar(p, c.status.Name) {
-			c.role = decision.RoleSidecar
-		}
-		if n := c.severity(); n > most {
-			worst, most = c, n
-		}
-	}
-	for i := range p.Status.ContainerStatuses {
-		c := container{&p.Status.ContainerStatuses[i], ""}
+	for c := range containers(p) {
 		if n := c.severity(); n > most {
 			worst, most = c, n
 		}
 	}
 	return worst, most > fine
+}
+
+// alsoFails is the first container that fails beside the worst one, "" for none. One that runs
+// again is not counted: it may stay up.
+func alsoFails(p *corev1.Pod, worst container) string {
+	for c := range containers(p) {
+		if c.status != worst.status && c.status.State.Running == nil && c.severity() == fails {
+			return redact.Message(c.status.Name)
+		}
+	}
+	return ""
+}
+
+// containers are those of a pod that its status tells of, init containers first.
+func containers(p *corev1.Pod) iter.Seq[container] {
+	return func(yield func(container) bool) {
+		for i := range p.Status.InitContainerStatuses {
+			c := container{&p.Status.InitContainerStatuses[i], decision.RoleInit}
+			if isSidecar(p, c.status.Name) {
+				c.role = decision.RoleSidecar
+			}
+			if !yield(c) {
+				return
+			}
+		}
+		for i := range p.Status.ContainerStatuses {
+			if !yield(container{&p.Status.ContainerStatuses[i], ""}) {
+				return
+			}
+		}
+	}
 }
 
 func isSidecar(p *corev1.Pod, name string) bool {

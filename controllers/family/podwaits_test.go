@@ -81,11 +81,13 @@ func TestWhatContainersSay(t *testing.T) {
 			PodWait{Reason: "ContainerCannotRun", Image: "app:1", Container: decision.ContainerState{Container: "app",
 				Exit: &decision.Exit{Code: 128, Signal: 9, Reason: "ContainerCannotRun", Message: "last words", Restarts: 4, At: when(1020)}}}},
 		{"the worst of several", nil, list{named("slow", running), named("first", waits("ErrImagePull")), named("second", waits("CrashLoopBackOff"))},
+			PodWait{Reason: "ErrImagePull", Message: "why", Image: "first:1", Since: when(900), Container: decision.ContainerState{Container: "first", Also: "second"}}},
+		{"one that runs again may stay up", nil, list{named("first", waits("ErrImagePull")), again("second", ended(1, "Error")), named("third", waits("ContainerCreating"))},
 			PodWait{Reason: "ErrImagePull", Message: "why", Image: "first:1", Since: when(900), Container: decision.ContainerState{Container: "first"}}},
 		{"one that runs and is not ready, beside one that is made", nil, list{named("new", waits("ContainerCreating")), named("slow", running)},
 			PodWait{Reason: "ContainersNotReady", Message: "unready: [app]", Image: "slow:1", Container: decision.ContainerState{Container: "slow", Probe: "readiness", Running: when(1010)}}},
 		{"init containers come first", list{named("setup", waits("ErrImagePull"))}, list{named("app", waits("CrashLoopBackOff"))},
-			PodWait{Reason: "ErrImagePull", Message: "why", Image: "setup:1", Since: when(900), Container: decision.ContainerState{Container: "setup", Role: decision.RoleInit}}},
+			PodWait{Reason: "ErrImagePull", Message: "why", Image: "setup:1", Since: when(900), Container: decision.ContainerState{Container: "setup", Role: decision.RoleInit, Also: "app"}}},
 	} {
 		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: at(900)}, Status: corev1.PodStatus{Phase: corev1.PodPending, InitContainerStatuses: c.init, ContainerStatuses: c.main}}
 		p.Spec.InitContainers = []corev1.Container{{Name: "setup"}, {Name: "once", RestartPolicy: &never}, {Name: "proxy", RestartPolicy: &always}}
