@@ -47,6 +47,7 @@ var shows = map[string]string{
 	"*.status.conditions[].message": "why; a sentence quotes its beginning",
 
 	"Pod.spec.nodeName":                                   "where it is",
+	"Pod.spec.resourceClaims[].*Name":                     "which devices it waits for",
 	"Pod.spec.schedulerName":                              "who is to find a node for it",
 	"Pod.status.nominatedNodeName":                        "where room is made for it",
 	"Pod.status.phase":                                    "how far it is",

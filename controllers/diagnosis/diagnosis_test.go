@@ -182,6 +182,8 @@ func TestPods(t *testing.T) {
 		{"preempting", decision.Pod{Reason: "Unschedulable", Message: "0/1 nodes are available: 1 Insufficient cpu.", Nominated: "node-1"},
 			"unschedulable", "wait for room on node node-1, where the scheduler preempts pods of lower priority | when the pods that are preempted there are gone"},
 		{"without a scheduler", decision.Pod{Phase: "Pending", Scheduler: "volcano"}, "starting", "have no node yet, and scheduler volcano has said nothing of them | when that scheduler runs and finds a node"},
+		{"without a claim", decision.Pod{Phase: "Pending", ResourceClaim: "ResourceClaimTemplate gpu"}, "starting", "have no node yet: no ResourceClaim has been made from ResourceClaimTemplate gpu for them | when that template exists and a node has what it claims"},
+		{"with a claim", decision.Pod{Phase: "Pending", ResourceClaim: "ResourceClaim gpu"}, "starting", "have no node yet, and need ResourceClaim gpu | when that claim exists and a node has what it claims"},
 		{"gate with a reason", decision.Pod{Reason: "ReadinessGatesNotReady", Phase: "Running", Message: `the status of pod readiness gate "lb.example.com/ready" is not "True", but False` + diagnosis.GateSays + "TargetNotRegistered: wait 5 s"},
 			"readiness-gate", "wait for readiness gate lb.example.com/ready (TargetNotRegistered: wait 5 s) | when that condition becomes True"},
 		{"late cache", decision.Pod{Reason: "CreateContainerConfigError", Message: "failed to sync configmap cache: timed out waiting for the condition"},

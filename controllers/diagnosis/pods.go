@@ -106,7 +106,7 @@ func sameWords(a, b *decision.Pod) bool {
 	x, y := &a.ContainerState, &b.ContainerState
 	return a.Ready == b.Ready && a.Reason == b.Reason && a.Phase == b.Phase && a.Message == b.Message && a.Image == b.Image &&
 		x.Container == y.Container && x.Role == y.Role && x.Probe == y.Probe && x.Exit == nil && y.Exit == nil && (a.Node == "") == (b.Node == "") &&
-		x.NotSetUp == y.NotSetUp && x.Also == y.Also && a.Nominated == b.Nominated && a.Scheduler == b.Scheduler
+		x.NotSetUp == y.NotSetUp && x.Also == y.Also && a.Nominated == b.Nominated && a.Scheduler == b.Scheduler && a.ResourceClaim == b.ResourceClaim
 }
 
 // join adds a pod that says what the first pod of the group says.
@@ -155,7 +155,7 @@ func (w Pods) group(p *decision.Pod) group {
 		g.detail = strings.ReplaceAll(said, p.Name, "it")
 	case Starting:
 		g.usual = w.isEarly(p.Created)
-		g.detail, g.reason = p.Scheduler, p.Reason
+		g.detail, g.reason = cmp.Or(p.Scheduler, p.ResourceClaim), p.Reason
 	case Startup, Probe:
 		g.usual = w.isEarly(p.Created)
 	case Setup:

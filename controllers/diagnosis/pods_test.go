@@ -59,6 +59,8 @@ func TestOnePod(t *testing.T) {
 		{decision.Pod{Reason: "ContainerCreating"}, "is still starting (ContainerCreating)", "describe pod web-a", false},
 		{decision.Pod{Reason: "ContainerCreating", ContainerState: decision.ContainerState{NotSetUp: true}}, "waits for its node to set up its volumes and network", "describe pod web-a", false},
 		{decision.Pod{Reason: "Unschedulable", Message: "0/1 nodes are available: 1 Insufficient cpu.", Nominated: "n"}, "waits for room on node n, where the scheduler preempts pods of lower priority", "describe pod web-a", false},
+		{decision.Pod{Phase: "Pending", ResourceClaim: "ResourceClaimTemplate gpu"}, "has no node yet: no ResourceClaim has been made from ResourceClaimTemplate gpu for it", "get resourceclaimtemplate gpu", false},
+		{decision.Pod{Phase: "Pending", ResourceClaim: "ResourceClaim gpu"}, "has no node yet, and needs ResourceClaim gpu", "get resourceclaim gpu", false},
 		{decision.Pod{ContainerState: of("app", "", nil)}, "does not pass the readiness probe of container app", "describe pod web-a", false},
 		{decision.Pod{Phase: "Running"}, "is running but not ready", "describe pod web-a", false},
 		{decision.Pod{Reason: "Draining"}, "is not ready (Draining)", "describe pod web-a", false},
@@ -153,6 +155,7 @@ func TestToldApart(t *testing.T) {
 		"volumes":            {decision.Pod{Reason: "ContainerCreating"}, func(p *decision.Pod) { p.NotSetUp = true }, "pod-setup, starting"},
 		"another container":  {decision.Pod{Reason: "CrashLoopBackOff"}, func(p *decision.Pod) { p.Also = "proxy" }, "crash-loop"},
 		"preemption":         {decision.Pod{Reason: "Unschedulable"}, func(p *decision.Pod) { p.Nominated = "n" }, "unschedulable, unschedulable"},
+		"claim":              {decision.Pod{Phase: "Pending"}, func(p *decision.Pod) { p.ResourceClaim = "ResourceClaim gpu" }, "starting, starting"},
 		"ready, and how":     {decision.Pod{Ready: true}, func(p *decision.Pod) { p.Container = "app" }, "min-ready"},
 	} {
 		a, b := c.pod, c.pod

@@ -26,7 +26,7 @@ func (g *group) say(w Pods, f *decision.Finding) decision.Words {
 	case Start, Memory, Crash:
 		return g.sayCrash(w, f)
 	default:
-		return g.sayWait(f)
+		return g.sayWait(w, f)
 	}
 }
 
@@ -236,7 +236,7 @@ func (g *group) startTrouble() string {
 }
 
 // sayWait is everything that may come right by itself.
-func (g *group) sayWait(f *decision.Finding) decision.Words {
+func (g *group) sayWait(w Pods, f *decision.Finding) decision.Words {
 	becomes := " ready"
 	if g.code == MinReady {
 		becomes = " available"
@@ -261,6 +261,8 @@ func (g *group) sayWait(f *decision.Finding) decision.Words {
 		case g.pod.Scheduler != "":
 			f.Unblocks = words("when that scheduler runs and finds a node")
 			return g.do("has no node yet, and scheduler ", "have no node yet, and scheduler ").Name(g.pod.Scheduler).Say(prose.Plural(g.count, " has said nothing of it", " has said nothing of them"))
+		case g.pod.ResourceClaim != "":
+			return g.sayDevices(w, f)
 		case g.bare():
 			return g.do("has no node yet", "have no node yet")
 		case g.reason == "" && g.node != "": // A kubelet that knows a pod gives a reason.
@@ -275,6 +277,23 @@ func (g *group) sayWait(f *decision.Finding) decision.Words {
 		return append(g.do("has not passed the startup probe of ", "have not passed the startup probe of "), orIts(g.container())...)
 	}
 	return g.sayUnready()
+}
+
+// ClaimTemplate and NamedClaim begin what a pod says of the ResourceClaim that it needs, before the name.
+const (
+	ClaimTemplate = "ResourceClaimTemplate "
+	NamedClaim    = "ResourceClaim "
+)
+
+// sayDevices is a pod that the scheduler does not look at: it does not while a ResourceClaim is missing.
+func (g *group) sayDevices(w Pods, f *decision.Finding) decision.Words {
+	if name, ok := strings.CutPrefix(g.pod.ResourceClaim, ClaimTemplate); ok {
+		f.Unblocks, f.Show = words("when that template exists and a node has what it claims"), kubectl(w.Namespace, "get resourceclaimtemplate "+name)
+		return g.do("has no node yet", "have no node yet").Say(": no ResourceClaim has been made from " + ClaimTemplate).Name(name).Say(prose.Plural(g.count, " for it", " for them"))
+	}
+	name := strings.TrimPrefix(g.pod.ResourceClaim, NamedClaim)
+	f.Unblocks, f.Show = words("when that claim exists and a node has what it claims"), kubectl(w.Namespace, "get resourceclaim "+name)
+	return g.do("has no node yet, and needs "+NamedClaim, "have no node yet, and need "+NamedClaim).Name(name)
 }
 
 // GateSays stands in the message of a pod before what the condition of its readiness gate says.

@@ -26,8 +26,8 @@ type PodWait struct {
 	Since                  time.Time
 	Container              decision.ContainerState
 	// Nominated is the node on which the scheduler makes room for it. Scheduler is one that is not
-	// Kubernetes' own, and has said nothing of it.
-	Nominated, Scheduler string
+	// Kubernetes' own, and has said nothing of it. ResourceClaim is as in decision.Pod.
+	Nominated, Scheduler, ResourceClaim string
 }
 
 // PodWaitOf says why a pod is not ready: it has no node, a container waits, has
@@ -45,12 +45,15 @@ func PodWaitOf(p *corev1.Pod) PodWait {
 	if c != nil {
 		w.Reason, w.Message, w.Since = redact.Message(c.Reason), redact.Message(c.Message), c.LastTransitionTime.UTC()
 	}
-	switch scheduler := p.Spec.SchedulerName; {
+	switch {
 	case nodeUnreachable(p):
 		w.Reason = reasonNodeNotReady
 		return w
-	case p.Spec.NodeName == "" && scheduler != corev1.DefaultSchedulerName:
-		w.Scheduler = redact.Line(scheduler)
+	case p.Spec.NodeName == "":
+		if scheduler := p.Spec.SchedulerName; scheduler != corev1.DefaultSchedulerName {
+			w.Scheduler = redact.Line(scheduler)
+		}
+		w.ResourceClaim = resourceClaim(p)
 	case w.Reason == "ReadinessGatesNotReady":
 		w.Message += gateSays(p, w.Message)
 	}
@@ -79,6 +82,23 @@ func nodeUnreachable(p *corev1.Pod) bool {
 	}
 	all, c := PodCondition(p, corev1.ContainersReady), PodCondition(p, corev1.PodReady)
 	return c != nil && c.Status != corev1.ConditionTrue && c.Reason == "" && all != nil && all.Status == corev1.ConditionTrue && len(p.Spec.ReadinessGates) == 0
+}
+
+// resourceClaim is the claim for which Kubernetes' scheduler holds a pod back without a word until it exists: the first
+// that is to be made from a template and was not, or else the first that is named.
+func resourceClaim(p *corev1.Pod) string {
+	named := ""
+	for i := range p.Spec.ResourceClaims {
+		switch c := &p.Spec.ResourceClaims[i]; {
+		case c.ResourceClaimTemplateName != nil:
+			if !slices.ContainsFunc(p.Status.ResourceClaimStatuses, func(s corev1.PodResourceClaimStatus) bool { return s.Name == c.Name }) {
+				return diagnosis.ClaimTemplate + redact.Line(*c.ResourceClaimTemplateName)
+			}
+		case c.ResourceClaimName != nil && named == "":
+			named = diagnosis.NamedClaim + redact.Line(*c.ResourceClaimName)
+		}
+	}
+	return named
 }
 
 // gateSays is what the condition says that the readiness gate waits for which the kubelet names

@@ -170,6 +170,31 @@ func TestSchedulerThatSaysNothing(t *testing.T) {
 	}
 }
 
+// A claim that a template was not made into is named before one that may exist, and only until a node
+// is chosen or the scheduler says why none is.
+func TestClaimThatMayBeMissing(t *testing.T) {
+	gpu, nic := "gpu", "nic"
+	named, made := corev1.PodResourceClaim{Name: "n", ResourceClaimName: &nic}, corev1.PodResourceClaim{Name: "g", ResourceClaimTemplateName: &gpu}
+	for _, c := range []struct {
+		claims                []corev1.PodResourceClaim
+		made, node, scheduled string
+		want                  string
+	}{
+		{[]corev1.PodResourceClaim{named, made}, "other", "", "", "ResourceClaimTemplate gpu"},
+		{[]corev1.PodResourceClaim{named, made}, "g", "", "", "ResourceClaim nic"},
+		{[]corev1.PodResourceClaim{made}, "g", "", "", ""},
+		{[]corev1.PodResourceClaim{made}, "other", "node-1", "", ""},
+		{[]corev1.PodResourceClaim{made}, "other", "", "False", ""},
+	} {
+		p := &corev1.Pod{Spec: corev1.PodSpec{SchedulerName: corev1.DefaultSchedulerName, NodeName: c.node, ResourceClaims: c.claims}}
+		p.Status.ResourceClaimStatuses = []corev1.PodResourceClaimStatus{{Name: c.made}}
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionStatus(c.scheduled)}}
+		if w := PodWaitOf(p); w.ResourceClaim != c.want {
+			t.Errorf("%+v: %s", c, w.ResourceClaim)
+		}
+	}
+}
+
 // A node does not answer where the kubelet's last word was that the containers are ready,
 // and the pod is not, for no reason.
 func TestNodeThatDoesNotAnswer(t *testing.T) {

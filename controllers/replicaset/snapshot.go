@@ -133,6 +133,8 @@ type Pod struct {
 	Nominated string `json:"nominated,omitempty"`
 	// Scheduler is set where a scheduler of its own is to choose its node, and has said nothing of it.
 	Scheduler string `json:"scheduler,omitempty"`
+	// ResourceClaim is set where no scheduler has said anything of it, and it needs devices, as in decision.Pod.
+	ResourceClaim string `json:"resourceClaim,omitempty"`
 }
 
 // Report is what settle returns.

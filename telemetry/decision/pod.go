@@ -26,6 +26,9 @@ type Pod struct {
 	Nominated string `json:"nominated,omitempty"`
 	// Scheduler is set where a scheduler of its own is to choose its node, and has said nothing of it.
 	Scheduler string `json:"scheduler,omitempty"`
+	// ResourceClaim is set where no scheduler has said anything of it, and it needs devices: "ResourceClaim NAME", or
+	// "ResourceClaimTemplate NAME" where no claim has been made from the template for it.
+	ResourceClaim string `json:"resourceClaim,omitempty"`
 }
 
 // ContainerState is the container for which a pod waits. The zero value says that
