@@ -106,7 +106,7 @@ func sameWords(a, b *decision.Pod) bool {
 	x, y := &a.ContainerState, &b.ContainerState
 	return a.Ready == b.Ready && a.Reason == b.Reason && a.Phase == b.Phase && a.Message == b.Message && a.Image == b.Image &&
 		x.Container == y.Container && x.Role == y.Role && x.Probe == y.Probe && x.Exit == nil && y.Exit == nil && (a.Node == "") == (b.Node == "") &&
-		x.NotSetUp == y.NotSetUp && x.Also == y.Also && a.Nominated == b.Nominated && a.Scheduler == b.Scheduler && a.ResourceClaim == b.ResourceClaim
+		x.NotSetUp == y.NotSetUp && x.Also == y.Also && x.AlsoRunning.Equal(y.AlsoRunning) && a.Nominated == b.Nominated && a.Scheduler == b.Scheduler && a.ResourceClaim == b.ResourceClaim
 }
 
 // join adds a pod that says what the first pod of the group says.
@@ -141,7 +141,7 @@ func since(code string, p *decision.Pod) time.Time {
 }
 
 func (w Pods) group(p *decision.Pod) group {
-	g := group{code: w.codeOf(p), pod: p, count: 1, pods: []string{p.Name}, node: p.Node, also: p.Also, detail: p.ContainerState.Container}
+	g := group{code: w.codeOf(p), pod: p, count: 1, pods: []string{p.Name}, node: p.Node, also: w.alsoFails(p), detail: p.ContainerState.Container}
 	g.since = since(g.code, p)
 	if p.Exit != nil {
 		g.exits = p.Exit.Restarts
@@ -204,7 +204,7 @@ const backoffReset = 10 * time.Minute
 // still one that keeps crashing.
 func (w Pods) codeOf(p *decision.Pod) string {
 	c := p.ContainerState
-	if c.Exit != nil && !c.Running.IsZero() && !w.Before(c.Running.Add(backoffReset)) {
+	if c.Exit != nil && w.isWell(c.Running) {
 		c.Exit = nil
 	}
 	switch {
@@ -244,6 +244,19 @@ func (w Pods) codeOf(p *decision.Pod) string {
 	default:
 		return Probe
 	}
+}
+
+// isWell reports whether a container that was started again has run for long enough since.
+func (w Pods) isWell(running time.Time) bool {
+	return !running.IsZero() && !w.Before(running.Add(backoffReset))
+}
+
+// alsoFails is another container of a pod that fails, "" for none.
+func (w Pods) alsoFails(p *decision.Pod) string {
+	if w.isWell(p.AlsoRunning) {
+		return ""
+	}
+	return p.Also
 }
 
 // finding puts the group into words.

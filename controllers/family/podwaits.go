@@ -62,7 +62,7 @@ func PodWaitOf(p *corev1.Pod) PodWait {
 		return w
 	}
 	w.Container, w.Image = worst.state(), redact.Image(worst.status.Image)
-	w.Container.Also = alsoFails(p, worst)
+	w.Container.Also, w.Container.AlsoRunning = alsoFails(p, worst)
 	w.Container.NotSetUp = worst.severity() == starts && setUp(p) == string(corev1.ConditionFalse)
 	switch state := &worst.status.State; {
 	case state.Waiting != nil && state.Waiting.Reason != "":
@@ -140,15 +140,22 @@ func worstContainer(p *corev1.Pod) (worst container, found bool) {
 	return worst, most > fine
 }
 
-// alsoFails is the first container that fails beside the worst one, "" for none. One that runs
-// again is not counted: it may stay up.
-func alsoFails(p *corev1.Pod, worst container) string {
+// alsoFails is the first container that fails beside the worst one, and since when it runs again. One
+// that was started again once is not counted, as after its node was: it may stay up.
+func alsoFails(p *corev1.Pod, worst container) (name string, running time.Time) {
 	for c := range containers(p) {
-		if c.status != worst.status && c.status.State.Running == nil && c.severity() == fails {
-			return redact.Message(c.status.Name)
+		if c.status == worst.status || c.severity() != fails {
+			continue
+		}
+		runs := c.status.State.Running
+		switch {
+		case runs == nil:
+			return redact.Message(c.status.Name), time.Time{}
+		case c.status.RestartCount > 1:
+			return redact.Message(c.status.Name), runs.StartedAt.UTC()
 		}
 	}
-	return ""
+	return "", time.Time{}
 }
 
 // containers are those of a pod that its status tells of, init containers first.

@@ -33,6 +33,7 @@ func TestWhatContainersSay(t *testing.T) {
 		c.LastTerminationState = last
 		return c
 	}
+	once := func(c corev1.ContainerStatus) corev1.ContainerStatus { c.RestartCount = 1; return c }
 	started := func(c corev1.ContainerStatus, yes bool) corev1.ContainerStatus { c.Started = &yes; return c }
 	ready := func(c corev1.ContainerStatus) corev1.ContainerStatus { c.Ready = true; return c }
 	crash := &decision.Exit{Code: 1, Signal: 9, Reason: "Error", Restarts: 4, At: when(1020)}
@@ -82,7 +83,9 @@ func TestWhatContainersSay(t *testing.T) {
 				Exit: &decision.Exit{Code: 128, Signal: 9, Reason: "ContainerCannotRun", Message: "last words", Restarts: 4, At: when(1020)}}}},
 		{"the worst of several", nil, list{named("slow", running), named("first", waits("ErrImagePull")), named("second", waits("CrashLoopBackOff"))},
 			PodWait{Reason: "ErrImagePull", Message: "why", Image: "first:1", Since: when(900), Container: decision.ContainerState{Container: "first", Also: "second"}}},
-		{"one that runs again may stay up", nil, list{named("first", waits("ErrImagePull")), again("second", ended(1, "Error")), named("third", waits("ContainerCreating"))},
+		{"of several one that runs again", nil, list{named("first", waits("ErrImagePull")), again("second", ended(1, "Error")), named("third", waits("ErrImagePull"))},
+			PodWait{Reason: "ErrImagePull", Message: "why", Image: "first:1", Since: when(900), Container: decision.ContainerState{Container: "first", Also: "second", AlsoRunning: when(1010)}}},
+		{"one that was started again once may stay up", nil, list{named("first", waits("ErrImagePull")), once(again("second", ended(1, "Error"))), named("third", waits("ContainerCreating"))},
 			PodWait{Reason: "ErrImagePull", Message: "why", Image: "first:1", Since: when(900), Container: decision.ContainerState{Container: "first"}}},
 		{"one that runs and is not ready, beside one that is made", nil, list{named("new", waits("ContainerCreating")), named("slow", running)},
 			PodWait{Reason: "ContainersNotReady", Message: "unready: [app]", Image: "slow:1", Container: decision.ContainerState{Container: "slow", Probe: "readiness", Running: when(1010)}}},

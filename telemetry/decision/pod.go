@@ -47,8 +47,10 @@ type ContainerState struct {
 	// NotSetUp is set where the kubelet has not set up the pod's volumes and network yet, so
 	// that none of its containers can be created.
 	NotSetUp bool `json:"notSetUp,omitempty"`
-	// Also is another container of the pod that fails, the first of them; "" for none.
-	Also string `json:"also,omitempty"`
+	// Also is another container of the pod that fails, the first of them; "" for none. AlsoRunning is
+	// since when it runs again, zero while it does not.
+	Also        string    `json:"also,omitempty"`
+	AlsoRunning time.Time `json:"alsoRunning,omitzero"`
 }
 
 // Role is what a container is for.

@@ -297,7 +297,8 @@ func (b *deploymentController) podHandler() cache.ResourceEventHandler {
 // The scheduler has one reason for everything, so that its message and the node where it makes room count, too.
 func waitReasonChanged(old, pod *corev1.Pod) bool {
 	was, is := family.PodWaitOf(old), family.PodWaitOf(pod)
-	return was.Reason != is.Reason || was.Nominated != is.Nominated || was.Container.NotSetUp != is.Container.NotSetUp || was.Container.Also != is.Container.Also ||
+	return was.Reason != is.Reason || was.Nominated != is.Nominated || was.ResourceClaim != is.ResourceClaim ||
+		was.Container.NotSetUp != is.Container.NotSetUp || was.Container.Also != is.Container.Also ||
 		is.Reason == corev1.PodReasonUnschedulable && was.Message != is.Message ||
 		(family.Disruption(old) == nil) != (family.Disruption(pod) == nil)
 }

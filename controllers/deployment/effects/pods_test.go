@@ -86,6 +86,11 @@ func TestWhatPodsSayAnew(t *testing.T) {
 	nominated.Status.NominatedNodeName = "node-1"
 	creating, volumes := lab.Pod(corev1.PodPending, "ContainerCreating", false), lab.Pod(corev1.PodPending, "ContainerCreating", false)
 	creating.Status.Conditions = append(creating.Status.Conditions, corev1.PodCondition{Type: corev1.PodReadyToStartContainers, Status: corev1.ConditionFalse})
+	both := crashing("back-off 10s")
+	both.Status.ContainerStatuses = append(both.Status.ContainerStatuses, corev1.ContainerStatus{Name: "log", State: both.Status.ContainerStatuses[0].State})
+	claiming := &corev1.Pod{Spec: corev1.PodSpec{ResourceClaims: []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: new("gpu")}}}}
+	claimed := claiming.DeepCopy()
+	claimed.Status.ResourceClaimStatuses = []corev1.PodResourceClaimStatus{{Name: "gpu"}}
 	for _, c := range []struct {
 		name    string
 		old, is *corev1.Pod
@@ -96,6 +101,8 @@ func TestWhatPodsSayAnew(t *testing.T) {
 		{"scheduled, and crashing", missing, crashing("back-off 10s"), true},
 		{"room is made on a node", missing, nominated, true},
 		{"it has volumes and network", creating, volumes, true},
+		{"another container fails, too", crashing("back-off 10s"), both, true},
+		{"a claim was made for it", claiming, claimed, true},
 		{"a longer back-off", crashing("back-off 10s"), crashing("back-off 20s"), false},
 	} {
 		if got := waitReasonChanged(c.old, c.is); got != c.want {
