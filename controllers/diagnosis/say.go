@@ -287,6 +287,7 @@ const (
 
 // sayDevices is a pod that the scheduler does not look at: it does not while a ResourceClaim is missing.
 func (g *group) sayDevices(w Pods, f *decision.Finding) decision.Words {
+	f.NeedsAction = !g.usual // By then a claim that can be made has been made.
 	if name, ok := strings.CutPrefix(g.pod.ResourceClaim, ClaimTemplate); ok {
 		f.Unblocks, f.Show = words("when that template exists and a node has what it claims"), kubectl(w.Namespace, "get resourceclaimtemplate "+name)
 		return g.do("has no node yet", "have no node yet").Say(": no ResourceClaim has been made from " + ClaimTemplate).Name(name).Say(prose.Plural(g.count, " for it", " for them"))
