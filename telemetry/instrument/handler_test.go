@@ -60,3 +60,17 @@ func stripped(t *testing.T, control *Controller, uid types.UID) *metav1.PartialO
 	}
 	return o
 }
+
+// TestGoneIsBounded: that objects are gone is kept of so many, and begun anew after that.
+func TestGoneIsBounded(t *testing.T) {
+	k := known[int]{objects: map[int]identity{}, gone: map[int]bool{}}
+	for i := range mostGone {
+		k.saw(i, nil)
+	}
+	if n := len(k.gone); n != mostGone {
+		t.Errorf("of %d that are gone %d are kept", mostGone, n)
+	}
+	if k.saw(mostGone, nil); len(k.gone) != 1 || !k.gone[mostGone] {
+		t.Errorf("after one more %d are kept", len(k.gone))
+	}
+}

@@ -456,7 +456,8 @@ func TestTold(t *testing.T) {
 	}
 }
 
-// TestGone: an object that was deleted leaves the board with its last sync.
+// TestGone: an object that was deleted leaves the board with its last sync, and is not back where
+// its key runs once more.
 func TestGone(t *testing.T) {
 	x := newLab(t, http.NotFound)
 	h := x.queue.Handler("Disk", instrument.ObjectKey)
@@ -469,6 +470,10 @@ func TestGone(t *testing.T) {
 	}
 	if _, there := x.journal.Board().Get(got.Object); there {
 		t.Error("it is still on the board")
+	}
+	x.queue.Add("shop/data") // As by a back-off that was under way.
+	if got := x.sync(func(context.Context, string) error { return nil }); !got.Gone {
+		t.Errorf("it is back: %q", said(got))
 	}
 	h.OnAdd(disk("9"), false)
 	x.sync(func(context.Context, string) error { return nil })

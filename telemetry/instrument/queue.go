@@ -35,6 +35,7 @@ type known[K comparable] struct {
 	mu      sync.Mutex
 	syncs   map[K]*syncUnderWay
 	objects map[K]identity
+	gone    map[K]bool // of those that were deleted, the last ones
 	// announced are the causes of the next Add of a key.
 	announced map[K][]telemetry.Cause
 	ended     bool
@@ -57,7 +58,7 @@ func NewQueue[K comparable](c *Controller, limiter workqueue.TypedRateLimiter[K]
 	if c.Off() {
 		return &Queue[K]{TypedRateLimitingInterface: workqueue.NewTypedRateLimitingQueue(limiter)}
 	}
-	k := &known[K]{controller: c, queue: queue.New(queue.Options[K]{Name: c.loop.Name, Limiter: limiter, Text: text[K]}), syncs: map[K]*syncUnderWay{}, objects: map[K]identity{}, announced: map[K][]telemetry.Cause{}}
+	k := &known[K]{controller: c, queue: queue.New(queue.Options[K]{Name: c.loop.Name, Limiter: limiter, Text: text[K]}), syncs: map[K]*syncUnderWay{}, objects: map[K]identity{}, gone: map[K]bool{}, announced: map[K][]telemetry.Cause{}}
 	k.idle.L = &k.mu
 	k.queue.Start()
 	c.mu.Lock()
@@ -143,14 +144,22 @@ func (k *known[K]) why(key K) []telemetry.Cause {
 	return list
 }
 
+// mostGone bounds the objects of which is kept that they are gone. What has its key run later, as an
+// old back-off or the end of what it owned, says nothing of it.
+const mostGone = 4096
+
 // saw notes what an object of the controller's own kind is, or with nil that it is gone.
 func (k *known[K]) saw(key K, o metav1.Object) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if o == nil {
-		delete(k.objects, key)
+		if delete(k.objects, key); len(k.gone) >= mostGone {
+			clear(k.gone)
+		}
+		k.gone[key] = true
 		return
 	}
+	delete(k.gone, key)
 	id := identity{uid: o.GetUID()}
 	if ref := metav1.GetControllerOf(o); ref != nil {
 		id.owner = ref.Name
@@ -236,7 +245,7 @@ func (k *known[K]) Get() (key K, shutdown bool) {
 	defer k.mu.Unlock()
 	id, found := k.objects[w.Key]
 	t.UID, t.Owner = string(id.uid), id.owner
-	s.gone = !found && deleted(t.Causes, k.controller.loop.Kind+" "+name)
+	s.gone = !found && (k.gone[w.Key] || deleted(t.Causes, k.controller.loop.Kind+" "+name))
 	k.syncs[w.Key] = s
 	return w.Key, false
 }
