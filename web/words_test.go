@@ -1,10 +1,14 @@
 package web
 
 import (
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/web/address"
 	"github.com/loopscope/loopscope/web/facts"
 	"github.com/loopscope/loopscope/web/words"
 )
@@ -76,7 +80,7 @@ func TestTonesTurn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tell := func(at time.Time) decision.Tone { return facts.TellAgain(snap.Begin(), trace, at).Tone }
+		tell := func(at time.Time) decision.Tone { return facts.TellAgain(snap.Begin(), trace, at).Sentence.Tone }
 		if was, is := tell(at.Add(-time.Millisecond)), tell(at); was == tone || is != tone {
 			t.Errorf("%s is %s since %s after %s: before that it was %s, then %s", trace.Key(), tone, at, first, was, is)
 		}
@@ -88,4 +92,36 @@ func TestTonesTurn(t *testing.T) {
 	if turned < 5 || later == 0 {
 		t.Errorf("%d tones turn, %d of them not at the first change, want more", turned, later)
 	}
+}
+
+// TestDiagnosisTurns: what every pod goes through becomes a reason why pods are not available, for the sentence and
+// for what stands below it, though no sync runs meanwhile.
+func TestDiagnosisTurns(t *testing.T) {
+	w := newWorld(t, storyNow.Add(-2*time.Hour))
+	w.goldens()
+	s := w.server(nil)
+	turned := 0
+	for seq := uint64(1); seq <= w.journal.Last(); seq++ {
+		trace, _ := w.journal.Get(seq)
+		at := trace.Sentence.ChangesAt
+		if at.IsZero() {
+			continue
+		}
+		if diff := cmp.Diff(trace.Diagnosis, s.src.Diagnosis(trace, at.Add(-time.Millisecond))); diff != "" {
+			t.Errorf("%s turned too early (-want +got):\n%s", trace.Key(), diff)
+		}
+		newest, _ := w.journal.Board().Get(trace.Object)
+		if found := s.src.Diagnosis(trace, at); !trace.Diagnosis.IsZero() || found.IsZero() || newest != trace {
+			continue
+		}
+		turned++
+		_, then := w.serve(func(o *Options) { o.Now = func() time.Time { return at } })
+		if _, html := get(t, then.URL, address.Of(trace.Object)); !strings.Contains(html, "Why pods are not available") {
+			t.Errorf("%s: its page does not say why, only %s", trace.Key(), s.src.Said(trace, at).At(at))
+		}
+	}
+	if turned == 0 {
+		t.Error("no diagnosis turns")
+	}
+	t.Logf("%d turn", turned)
 }

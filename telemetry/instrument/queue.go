@@ -153,7 +153,8 @@ func (k *known[K]) saw(key K, o metav1.Object) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if o == nil {
-		if delete(k.objects, key); len(k.gone) >= mostGone {
+		delete(k.objects, key)
+		if len(k.gone) >= mostGone {
 			clear(k.gone)
 		}
 		k.gone[key] = true

@@ -18,13 +18,13 @@ func Outdated(s decision.Sentence, now time.Time) bool {
 }
 
 // TellAgain runs the recorded sync and tells it as of now.
-func TellAgain(core decision.Core, t *telemetry.Trace, now time.Time) decision.Sentence {
+func TellAgain(core decision.Core, t *telemetry.Trace, now time.Time) decision.Telling {
 	s := decision.Sync{Core: core}
 	s.Run(decision.Recorded(t.Rounds))
 	if s.Report != nil && t.Report != nil {
 		s.Report.Outcome = t.Report.Outcome
 	}
-	return s.Tell(t.Try, now).Sentence
+	return s.Tell(t.Try, now)
 }
 
 // WokeBy is the first cause that had not been waiting for its time.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/page"
@@ -37,25 +38,25 @@ type cachedWarnings struct {
 
 // evidenceOf is the newest warnings of the pods that keep an object. nil where there
 // are none to look at.
-func (s *Pages) evidenceOf(q *page.Query, t *telemetry.Trace) *views.Evidence {
+func (s *Pages) evidenceOf(q *page.Query, t *telemetry.Trace, found []decision.Finding) *views.Evidence {
 	var pods []string
-	for _, f := range t.Diagnosis.Findings {
+	for _, f := range found {
 		pods = append(pods, f.Pods...)
 	}
 	if len(pods) == 0 || s.Opts.Warnings == nil {
 		return nil
 	}
-	found, known := s.seen.last(t.Object)
-	if !q.Live && (!known || q.Now.Sub(found.at) > evidenceFor) {
-		found = s.readWarnings(q, t, pods[:min(len(pods), 3)])
+	read, known := s.seen.last(t.Object)
+	if !q.Live && (!known || q.Now.Sub(read.at) > evidenceFor) {
+		read = s.readWarnings(q, t, pods[:min(len(pods), 3)])
 	} else if !known {
 		return nil
 	}
-	v := &views.Evidence{At: found.at}
-	if found.err != nil {
-		v.Error = prose.Clip(found.err.Error(), 200)
+	v := &views.Evidence{At: read.at}
+	if read.err != nil {
+		v.Error = prose.Clip(read.err.Error(), 200)
 	}
-	for _, w := range found.list {
+	for _, w := range read.list {
 		v.Warnings = append(v.Warnings, views.Warning{At: w.At, Count: w.Count, Object: w.Object, Reason: w.Reason, Message: prose.Clip(w.Message, 400)})
 	}
 	return v

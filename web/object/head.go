@@ -68,9 +68,8 @@ func (s *Pages) headThen(q *page.Query, x *subject.Subject) views.Head {
 	return h
 }
 
-// findingsOf is what keeps the pods of an object, as its newest sync saw it.
-func findingsOf(t *telemetry.Trace) []views.Finding {
-	all := t.Diagnosis.Findings
+// findingViews is what keeps the pods of an object.
+func findingViews(all []decision.Finding) []views.Finding {
 	list := make([]views.Finding, 0, len(all))
 	for i := range all {
 		f := &all[i]

@@ -25,7 +25,8 @@ func (s *Pages) objectView(q *page.Query, x *subject.Subject) views.Object {
 	next := looksNow(x, q.Now)
 	if x.Moment.IsZero() {
 		v.Head.Last = s.LastLine(x.Newest, next)
-		v.Findings, v.Evidence = findingsOf(x.Newest), s.evidenceOf(q, x.Newest)
+		found := s.Diagnosis(x.Newest, q.Now).Findings
+		v.Findings, v.Evidence = findingViews(found), s.evidenceOf(q, x.Newest, found)
 		s.Outage().FreezeFindings(v.Held, v.Findings, x.Newest)
 	}
 	if x.Cursor == x.Newest {

@@ -12,10 +12,20 @@ import (
 // Said is what is to be said of a trace now: its sentence, until the clock
 // alone makes another of it.
 func (s *Source) Said(t *telemetry.Trace, now time.Time) decision.Sentence {
+	return s.told(t, now).Sentence
+}
+
+// Diagnosis is what keeps the pods of a trace's object, as the sentence of that instant names it.
+func (s *Source) Diagnosis(t *telemetry.Trace, now time.Time) decision.Diagnosis {
+	at, _ := s.Outage().AsOf(t, now)
+	return s.told(t, at).Diagnosis
+}
+
+func (s *Source) told(t *telemetry.Trace, now time.Time) decision.Telling {
 	if !facts.Outdated(t.Sentence, now) {
-		return t.Sentence
+		return decision.Telling{Sentence: t.Sentence, Diagnosis: t.Diagnosis}
 	}
-	if known, ok := s.says.Get(t); ok && !facts.Outdated(known, now) {
+	if known, ok := s.says.Get(t); ok && !facts.Outdated(known.Sentence, now) {
 		return known
 	}
 	again := s.sayAgain(t, now)
@@ -34,7 +44,7 @@ func (s *Source) TonedAt(t *telemetry.Trace, tone decision.Tone, now time.Time) 
 		return at
 	}
 	for range maxTurns {
-		said := facts.TellAgain(snap.Begin(), t, at)
+		said := facts.TellAgain(snap.Begin(), t, at).Sentence
 		if said.Tone == tone || !said.ChangesAt.After(at) || said.ChangesAt.After(now) {
 			break
 		}
@@ -57,15 +67,14 @@ func (s *Source) Estimate(t *telemetry.Trace) *decision.Estimate {
 	return e
 }
 
-// sayAgain says the sentence of a sync as of now. Where the snapshot cannot be
-// read, what was said stands.
-func (s *Source) sayAgain(t *telemetry.Trace, now time.Time) decision.Sentence {
-	again := t.Sentence
+// sayAgain tells a sync as of now. Where the snapshot cannot be read, what was said stands.
+func (s *Source) sayAgain(t *telemetry.Trace, now time.Time) decision.Telling {
+	again := decision.Telling{Sentence: t.Sentence, Diagnosis: t.Diagnosis}
 	if snap, err := t.Decided(s.Loops); err == nil {
 		again = facts.TellAgain(snap.Begin(), t, now)
 	}
-	if facts.Outdated(again, now) { // It would turn again at once: the timer's own sync will say more.
-		again.ChangesAt = time.Time{}
+	if facts.Outdated(again.Sentence, now) { // It would turn again at once: the timer's own sync will say more.
+		again.Sentence.ChangesAt = time.Time{}
 	}
 	return again
 }
