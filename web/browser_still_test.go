@@ -45,7 +45,7 @@ func TestBrowserStill(t *testing.T) {
 		}
 		t.Run(strings.ReplaceAll(strings.Trim(page.path, "/"), "/", "-")+"-"+words.Digits(page.width)+"-"+words.Digits(page.from), func(t *testing.T) {
 			w := newWorld(t, time.Now().Add(-2*time.Hour))
-			recording := rolloutsOf(t, 3, time.Now())
+			recording := rolloutsOf(t, 3, time.Now().Add(time.Hour)) // It begins now, as its pods are not overdue.
 			feed := w.feeder(recording, len(recording)*page.from/100, 25*time.Millisecond)
 			w.pump()
 			_, h := w.serve(func(o *Options) { o.Now = time.Now })
