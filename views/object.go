@@ -102,11 +102,13 @@ func (f Finding) lasts() Text {
 	}
 }
 
-// Evidence is events as they were read at a moment. Nothing was decided on them.
+// Evidence is events as they were read at a moment, zero where nobody has opened the page
+// since there is something to read. Nothing was decided on them.
 type Evidence struct {
 	At       time.Time `json:"at"`
 	Error    string    `json:"error,omitempty"`
 	Warnings []Warning `json:"warnings"`
+	Again    string    `json:"again"` // reads them anew
 }
 
 // Warning is a Warning event.

@@ -9,6 +9,7 @@ import (
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/address"
 	"github.com/loopscope/loopscope/web/page"
 )
 
@@ -49,10 +50,8 @@ func (s *Pages) evidenceOf(q *page.Query, t *telemetry.Trace, found []decision.F
 	read, known := s.seen.last(t.Object)
 	if !q.Live && (!known || q.Now.Sub(read.at) > evidenceFor) {
 		read = s.readWarnings(q, t, pods[:min(len(pods), 3)])
-	} else if !known {
-		return nil
 	}
-	v := &views.Evidence{At: read.at}
+	v := &views.Evidence{At: read.at, Again: address.Of(t.Object)}
 	if read.err != nil {
 		v.Error = prose.Clip(read.err.Error(), 200)
 	}
