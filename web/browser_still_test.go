@@ -44,6 +44,7 @@ func TestBrowserStill(t *testing.T) {
 			continue
 		}
 		t.Run(strings.ReplaceAll(strings.Trim(page.path, "/"), "/", "-")+"-"+words.Digits(page.width)+"-"+words.Digits(page.from), func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t, time.Now().Add(-2*time.Hour))
 			recording := rolloutsOf(t, 3, time.Now().Add(time.Hour)) // It begins now, as its pods are not overdue.
 			feed := w.feeder(recording, len(recording)*page.from/100, 25*time.Millisecond)

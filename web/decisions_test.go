@@ -19,6 +19,7 @@ type decisionsTwin struct {
 
 // TestDecisionsPage counts the story's syncs and goes from an answer to them.
 func TestDecisionsPage(t *testing.T) {
+	longUnderRace(t)
 	w := newWorld(t, storyNow.Add(-2*time.Hour))
 	w.goldens()
 	stuckRollout(w)

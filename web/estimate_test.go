@@ -14,6 +14,7 @@ import (
 // rollout may complete, with its basis or the reason why nobody knows, and its
 // twin the same as numbers. Where no rollout is under way there is none.
 func TestEstimatesAreShown(t *testing.T) {
+	longUnderRace(t)
 	w, base := told(t)
 	seen := map[string]bool{}
 	for _, row := range w.journal.Board().Rows("deployment") {

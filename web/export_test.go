@@ -50,6 +50,7 @@ func exported(t *testing.T, base, query string) (http.Header, []*telemetry.Trace
 
 // An export holds everything that is kept, oldest first, or what was asked for.
 func TestExport(t *testing.T) {
+	longUnderRace(t)
 	w, base := told(t)
 	all := w.journal.Kept(0, 1<<20)
 	header, traces, trailer := exported(t, base, "")

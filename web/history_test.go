@@ -50,6 +50,7 @@ type foundTwin struct {
 }
 
 func TestHistorySearch(t *testing.T) {
+	longUnderRace(t)
 	_, base := archived(t)
 	count := func(q string) int {
 		t.Helper()
@@ -83,6 +84,7 @@ func TestHistorySearch(t *testing.T) {
 }
 
 func TestHistoryPaging(t *testing.T) {
+	longUnderRace(t)
 	_, base := archived(t)
 	seen, address := map[string]bool{}, "/history.json"
 	for pages := 0; address != ""; pages++ {
@@ -111,6 +113,7 @@ func TestHistoryPaging(t *testing.T) {
 // TestPagesOfAnEarlierRun opens what only the history has: permalinks, chains,
 // the object as of then, and its story.
 func TestPagesOfAnEarlierRun(t *testing.T) {
+	longUnderRace(t)
 	earlier, base := archived(t)
 	x, _ := earlier.journal.Board().Get(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"})
 	for path, want := range map[string]string{

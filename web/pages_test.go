@@ -186,6 +186,7 @@ func TestStuckDeployment(t *testing.T) {
 // TestStepping walks from the newest kept sync to the oldest by the links of
 // the page, and back.
 func TestStepping(t *testing.T) {
+	longUnderRace(t)
 	w, base := told(t)
 	object := telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}
 	kept := w.journal.Of(object, source.HistoryRows)
@@ -212,6 +213,7 @@ func TestStepping(t *testing.T) {
 }
 
 func TestOverviewFilters(t *testing.T) {
+	longUnderRace(t)
 	_, base := told(t)
 	cases := []struct{ query, has, hasNot string }{
 		{"", "/shop/web ", "Terms: "},

@@ -27,6 +27,7 @@ func writtenRules(t testing.TB) []decision.RuleGroup {
 // TestRulesAreThoseOfTheDocument: the page has every rule under its anchor, in
 // its words, and whatever it leads to is there.
 func TestRulesAreThoseOfTheDocument(t *testing.T) {
+	longUnderRace(t)
 	_, h := planWorld(t).serve(nil)
 	res, body := get(t, h.URL, "/rules")
 	if res.StatusCode != http.StatusOK {
@@ -61,6 +62,7 @@ func TestRulesAreThoseOfTheDocument(t *testing.T) {
 // TestEveryTagLeadsToItsRule follows every link to a rule of every kind of page
 // that shows questions.
 func TestEveryTagLeadsToItsRule(t *testing.T) {
+	longUnderRace(t)
 	w, base := told(t)
 	board := w.journal.Board()
 	set, controller := board.Rows("replicaset")[0].Trace, board.Rows("replicationcontroller")[0].Trace

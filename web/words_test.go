@@ -97,6 +97,7 @@ func TestTonesTurn(t *testing.T) {
 // TestDiagnosisTurns: what every pod goes through becomes a reason why pods are not available, for the sentence and
 // for what stands below it, though no sync runs meanwhile.
 func TestDiagnosisTurns(t *testing.T) {
+	longUnderRace(t)
 	w := newWorld(t, storyNow.Add(-2*time.Hour))
 	w.goldens()
 	s := w.server(nil)

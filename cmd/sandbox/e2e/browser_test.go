@@ -16,28 +16,44 @@ import (
 // browserLimit bounds all that a test does in Chromium.
 const browserLimit = 4 * time.Minute
 
-// browser starts Chromium with a profile of its own. A machine without one fails the test.
-func browser(t *testing.T) context.Context {
-	t.Helper()
-	path := ""
-	for _, p := range []string{os.Getenv("CHROMIUM"), "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"} {
-		if _, err := os.Stat(p); p != "" && err == nil {
-			path = p
-			break
-		}
-	}
-	if path == "" {
-		t.Fatal("no Chromium found: run make deps, install Debian's chromium package, or name the binary in CHROMIUM")
-	}
-	ctx, cancel := chromedp.NewExecAllocator(context.Background(), chromedp.ExecPath(path), chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck,
+// chromium is the one Chromium of this test process, in which every test has a window and a
+// profile of its own. A machine without one fails the tests that need it.
+var chromium = shared(func(s *suite) context.Context {
+	ctx, cancel := chromedp.NewExecAllocator(context.Background(), chromedp.ExecPath(chromiumPath(s)), chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck,
 		chromedp.Flag("headless", "new"), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("disable-quic", true),
 		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
-		chromedp.WindowSize(1440, 900))
-	t.Cleanup(cancel)
+		// A window that lies behind others runs its timers and draws like the one in front.
+		chromedp.Flag("disable-background-timer-throttling", true), chromedp.Flag("disable-backgrounding-occluded-windows", true), chromedp.Flag("disable-renderer-backgrounding", true),
+		chromedp.Flag("disable-features", "SpareRendererForSitePerProcess")) // It would start a process for each page and use a few.
+	s.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
+	s.Cleanup(cancel)
+	if err := chromedp.Do(ctx); err != nil {
+		s.Fatalf("start Chromium: %v", err)
+	}
+	return ctx
+})
+
+func chromiumPath(t testing.TB) string {
+	for _, p := range []string{os.Getenv("CHROMIUM"), "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"} {
+		if _, err := os.Stat(p); p != "" && err == nil {
+			return p
+		}
+	}
+	t.Fatal("no Chromium found: run make deps, install Debian's chromium package, or name the binary in CHROMIUM")
+	return ""
+}
+
+// browser is a new window of Chromium.
+func browser(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(chromium(t), chromedp.WithNewBrowserContext())
 	t.Cleanup(cancel)
 	ctx, cancel = context.WithTimeout(ctx, browserLimit)
 	t.Cleanup(cancel)
+	if err := chromedp.Do(ctx, chromedp.EmulateViewport(1440, 900)); err != nil {
+		t.Fatalf("open a window: %v", err)
+	}
 	return ctx
 }
 

@@ -31,7 +31,7 @@ type example struct{ console string }
 func startExample(t *testing.T, plane *testplane.Plane, module, dir string) *example {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "example")
-	build := exec.Command("go", "build", "-o", binary, dir)
+	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", binary, dir)
 	build.Dir, build.Env = module, append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0", "GOFLAGS=-trimpath -buildvcs=false")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build %s: %v\n%s", dir, err, out)
