@@ -91,10 +91,12 @@ type group struct {
 	reason string        // of pods that start, "" where they have several
 	pods   []string
 	node   string // the node of all of them, "" where they have several
-	count  int64
-	since  time.Time
-	exits  int64 // the highest number of restarts
-	usual  bool
+	// unheard is set where all of them have nodes, and none has said a word of them.
+	unheard bool
+	count   int64
+	since   time.Time
+	exits   int64 // the highest number of restarts
+	usual   bool
 }
 
 // schedulerFailed is the reason of a pod that the scheduler chose a node for, and could not bind to it.
@@ -156,6 +158,7 @@ func (w Pods) group(p *decision.Pod) group {
 	case Starting:
 		g.usual = w.isEarly(p.Created)
 		g.detail, g.reason = cmp.Or(p.Scheduler, p.ResourceClaim), p.Reason
+		g.unheard = p.Node != "" && p.Reason == "" // A kubelet that knows a pod gives a reason.
 	case Startup, Probe:
 		g.usual = w.isEarly(p.Created)
 	case Setup:
@@ -176,7 +179,7 @@ func (g *group) add(other group) {
 	g.count += other.count
 	g.shareNode(other.node)
 	g.exits = max(g.exits, other.exits)
-	g.usual, g.also = g.usual && other.usual, cmp.Or(g.also, other.also)
+	g.usual, g.also, g.unheard = g.usual && other.usual, cmp.Or(g.also, other.also), g.unheard && other.unheard
 	if len(g.pods) < MaxNamed {
 		g.pods = append(g.pods, other.pods...)
 	}
@@ -187,7 +190,7 @@ func (g *group) add(other group) {
 		g.pod = other.pod
 	}
 	if g.reason != other.reason {
-		g.reason, g.node = "", "" // A node that gives a reason has reported.
+		g.reason = ""
 	}
 	if other.since.Before(g.since) {
 		g.since = other.since

@@ -88,7 +88,9 @@ func TestNodeThatHasNotReported(t *testing.T) {
 	}{
 		{[]decision.Pod{on("web-a", "ghost")}, " is still starting: node ghost has not reported on it", "when node ghost starts it", ghost},
 		{[]decision.Pod{on("web-a", "ghost"), on("web-b", "ghost")}, " are still starting: node ghost has not reported on them", "when node ghost starts them", ghost},
-		{[]decision.Pod{on("web-a", "ghost"), on("web-b", "node-1")}, " are still starting", "when they become ready", "kubectl -n shop describe pod web-a"},
+		{[]decision.Pod{on("web-a", "ghost"), on("web-b", "node-1")}, " are still starting: their nodes have not reported on them", "when their nodes start them", "kubectl get nodes"},
+		{[]decision.Pod{on("web-a", "ghost"), on("web-b", "node-1"), on("web-c", "")}, " are still starting", "when they become ready", "kubectl -n shop describe pod web-a"},
+		{[]decision.Pod{on("web-a", "ghost"), {Name: "web-b", Phase: "Pending", Node: "node-1", Reason: "ContainerCreating"}}, " are still starting", "when they become ready", "kubectl -n shop describe pod web-a"},
 		{[]decision.Pod{on("web-a", "ghost"), on("web-b", "")}, " are still starting", "when they become ready", "kubectl -n shop describe pod web-a"},
 		{[]decision.Pod{on("web-a", ""), on("web-b", "ghost")}, " are still starting", "when they become ready", "kubectl -n shop describe pod web-b"},
 	} {

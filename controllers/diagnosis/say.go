@@ -265,7 +265,10 @@ func (g *group) sayWait(w Pods, f *decision.Finding) decision.Words {
 			return g.sayDevices(w, f)
 		case g.bare():
 			return g.do("has no node yet", "have no node yet")
-		case g.reason == "" && g.node != "": // A kubelet that knows a pod gives a reason.
+		case g.unheard && g.node == "":
+			f.Unblocks, f.Show = words("when their nodes start them"), "kubectl get nodes"
+			return words("are still starting: their nodes have not reported on them")
+		case g.unheard:
 			it := prose.Plural(g.count, "it", "them")
 			f.Unblocks, f.Show = words("when node ").Name(g.node).Say(" starts "+it), "kubectl describe node "+g.node
 			return g.do("is still starting: node ", "are still starting: node ").Name(g.node).Say(" has not reported on " + it)
