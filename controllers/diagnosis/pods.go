@@ -108,7 +108,7 @@ func sameWords(a, b *decision.Pod) bool {
 	x, y := &a.ContainerState, &b.ContainerState
 	return a.Ready == b.Ready && a.Reason == b.Reason && a.Phase == b.Phase && a.Message == b.Message && a.Image == b.Image &&
 		x.Container == y.Container && x.Role == y.Role && x.Probe == y.Probe && x.Exit == nil && y.Exit == nil && (a.Node == "") == (b.Node == "") &&
-		x.NotSetUp == y.NotSetUp && x.Also == y.Also && x.AlsoRunning.Equal(y.AlsoRunning) && a.Nominated == b.Nominated && a.Scheduler == b.Scheduler && a.ResourceClaim == b.ResourceClaim
+		x.NotSetUp == y.NotSetUp && x.Also == y.Also && x.AlsoRunning.Equal(y.AlsoRunning) && a.Nominated == b.Nominated && a.Scheduler == b.Scheduler && a.ResourceClaim == b.ResourceClaim && a.NodeNamed == b.NodeNamed
 }
 
 // join adds a pod that says what the first pod of the group says.
@@ -158,6 +158,9 @@ func (w Pods) group(p *decision.Pod) group {
 	case Starting:
 		g.usual = w.isEarly(p.Created)
 		g.detail, g.reason = cmp.Or(p.Scheduler, p.ResourceClaim), p.Reason
+		if p.NodeNamed {
+			g.detail = p.Node
+		}
 		g.unheard = p.Node != "" && p.Reason == "" // A kubelet that knows a pod gives a reason.
 	case Startup, Probe:
 		g.usual = w.isEarly(p.Created)

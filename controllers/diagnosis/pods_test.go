@@ -81,6 +81,9 @@ func TestOnePod(t *testing.T) {
 // a node that does not exist.
 func TestNodeThatHasNotReported(t *testing.T) {
 	on := func(name, node string) decision.Pod { return decision.Pod{Name: name, Phase: "Pending", Node: node} }
+	named := func(name, node string) decision.Pod {
+		return decision.Pod{Name: name, Phase: "Pending", Node: node, NodeNamed: true}
+	}
 	const ghost = "kubectl describe node ghost"
 	for _, c := range []struct {
 		pods             []decision.Pod
@@ -91,11 +94,13 @@ func TestNodeThatHasNotReported(t *testing.T) {
 		{[]decision.Pod{on("web-a", "ghost"), on("web-b", "node-1")}, " are still starting: their nodes have not reported on them", "when their nodes start them", "kubectl get nodes"},
 		{[]decision.Pod{on("web-a", "ghost"), on("web-b", "node-1"), on("web-c", "")}, " are still starting", "when they become ready", "kubectl -n shop describe pod web-a"},
 		{[]decision.Pod{on("web-a", "ghost"), {Name: "web-b", Phase: "Pending", Node: "node-1", Reason: "ContainerCreating"}}, " are still starting", "when they become ready", "kubectl -n shop describe pod web-a"},
+		{[]decision.Pod{named("web-a", "ghost")}, " is still starting: node ghost, which no scheduler chose, has not reported on it", "when node ghost exists and starts it, or the template names another", ghost},
+		{[]decision.Pod{named("web-a", "ghost"), named("web-b", "ghost")}, " are still starting: node ghost, which no scheduler chose, has not reported on them", "when node ghost exists and starts them, or the template names another", ghost},
 		{[]decision.Pod{on("web-a", "ghost"), on("web-b", "")}, " are still starting", "when they become ready", "kubectl -n shop describe pod web-a"},
 		{[]decision.Pod{on("web-a", ""), on("web-b", "ghost")}, " are still starting", "when they become ready", "kubectl -n shop describe pod web-b"},
 	} {
 		f := one(t, diagnosis.Pods{Namespace: "shop", Now: noon}, c.pods...)
-		if says, ends := f.After.At(noon), f.Unblocks.At(noon); says != c.says || ends != c.ends || f.Show != c.show || f.NeedsAction {
+		if says, ends := f.After.At(noon), f.Unblocks.At(noon); says != c.says || ends != c.ends || f.Show != c.show || f.NeedsAction != c.pods[0].NodeNamed {
 			t.Errorf("got %q, %q, %s\nwant %q, %q, %s", says, ends, f.Show, c.says, c.ends, c.show)
 		}
 	}

@@ -265,13 +265,8 @@ func (g *group) sayWait(w Pods, f *decision.Finding) decision.Words {
 			return g.sayDevices(w, f)
 		case g.bare():
 			return g.do("has no node yet", "have no node yet")
-		case g.unheard && g.node == "":
-			f.Unblocks, f.Show = words("when their nodes start them"), "kubectl get nodes"
-			return words("are still starting: their nodes have not reported on them")
 		case g.unheard:
-			it := prose.Plural(g.count, "it", "them")
-			f.Unblocks, f.Show = words("when node ").Name(g.node).Say(" starts "+it), "kubectl describe node "+g.node
-			return g.do("is still starting: node ", "are still starting: node ").Name(g.node).Say(" has not reported on " + it)
+			return g.sayUnheard(f)
 		case g.reason == "":
 			return g.do("is still starting", "are still starting")
 		}
@@ -280,6 +275,23 @@ func (g *group) sayWait(w Pods, f *decision.Finding) decision.Words {
 		return append(g.do("has not passed the startup probe of ", "have not passed the startup probe of "), orIts(g.container())...)
 	}
 	return g.sayUnready()
+}
+
+// sayUnheard is pods on nodes that have said nothing of them.
+func (g *group) sayUnheard(f *decision.Finding) decision.Words {
+	if g.node == "" {
+		f.Unblocks, f.Show = words("when their nodes start them"), "kubectl get nodes"
+		return words("are still starting: their nodes have not reported on them")
+	}
+	it := prose.Plural(g.count, "it", "them")
+	said := g.do("is still starting: node ", "are still starting: node ").Name(g.node)
+	f.Unblocks, f.Show = words("when node ").Name(g.node).Say(" starts "+it), "kubectl describe node "+g.node
+	if g.pod.NodeNamed { // Nobody has seen to it that there is such a node.
+		f.NeedsAction = !g.usual
+		f.Unblocks = words("when node ").Name(g.node).Say(" exists and starts " + it + ", or the template names another")
+		said = said.Say(", which no scheduler chose,")
+	}
+	return said.Say(" has not reported on " + it)
 }
 
 // ClaimTemplate and NamedClaim begin what a pod says of the ResourceClaim that it needs, before the name.

@@ -28,6 +28,8 @@ type PodWait struct {
 	// Nominated is the node on which the scheduler makes room for it. Scheduler is one that is not
 	// Kubernetes' own, and has said nothing of it. ResourceClaim is as in decision.Pod.
 	Nominated, Scheduler, ResourceClaim string
+	// NodeNamed is as in decision.Pod.
+	NodeNamed bool
 }
 
 // PodWaitOf says why a pod is not ready: it has no node, a container waits, has
@@ -40,7 +42,7 @@ func PodWaitOf(p *corev1.Pod) PodWait {
 	if c := PodCondition(p, corev1.PodScheduled); c != nil && c.Status == corev1.ConditionFalse {
 		return PodWait{Reason: redact.Message(c.Reason), Message: redact.Message(c.Message), Since: c.LastTransitionTime.UTC(), Nominated: redact.Line(p.Status.NominatedNodeName)}
 	}
-	w := PodWait{Since: p.CreationTimestamp.UTC()}
+	w := PodWait{Since: p.CreationTimestamp.UTC(), NodeNamed: nodeNamed(p)}
 	c := PodCondition(p, corev1.PodReady)
 	if c != nil {
 		w.Reason, w.Message, w.Since = redact.Message(c.Reason), redact.Message(c.Message), c.LastTransitionTime.UTC()
@@ -71,6 +73,12 @@ func PodWaitOf(p *corev1.Pod) PodWait {
 		w.Reason, w.Message = redact.Message(state.Terminated.Reason), ""
 	}
 	return w
+}
+
+// nodeNamed reports whether a pod was created with its node: one that is bound to a node is marked as scheduled, and
+// kubelets mark what they know.
+func nodeNamed(p *corev1.Pod) bool {
+	return p.Spec.NodeName != "" && PodCondition(p, corev1.PodScheduled) == nil
 }
 
 // nodeUnreachable reports whether the node of a pod does not answer: its containers are

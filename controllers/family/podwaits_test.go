@@ -173,6 +173,25 @@ func TestSchedulerThatSaysNothing(t *testing.T) {
 	}
 }
 
+// Whoever binds a pod to a node marks it as scheduled, and so does the kubelet that comes to know it.
+func TestNodeThatNoSchedulerChose(t *testing.T) {
+	for _, c := range []struct {
+		node      string
+		condition corev1.PodConditionType
+		want      bool
+	}{
+		{"node-1", "", true},
+		{"node-1", corev1.PodInitialized, true},
+		{"node-1", corev1.PodScheduled, false},
+		{"", "", false},
+	} {
+		p := &corev1.Pod{Spec: corev1.PodSpec{NodeName: c.node}, Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: c.condition, Status: corev1.ConditionTrue}}}}
+		if w := PodWaitOf(p); w.NodeNamed != c.want {
+			t.Errorf("%+v: %v", c, w.NodeNamed)
+		}
+	}
+}
+
 // A claim that a template was not made into is named before one that may exist, and only until a node
 // is chosen or the scheduler says why none is.
 func TestClaimThatMayBeMissing(t *testing.T) {

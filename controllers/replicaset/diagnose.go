@@ -68,6 +68,6 @@ func found(s *Snapshot, rounds []decision.Round, waiting decision.Diagnosis) dec
 func (p *Pod) told() decision.Pod {
 	return decision.Pod{
 		Name: p.Name, Created: p.Created, Phase: p.Phase, Node: p.Node, Ready: p.Ready, ReadySince: p.ReadySince,
-		Reason: p.Reason, Message: p.Message, Image: p.Image, Since: p.Since, Restarts: p.Restarts, ContainerState: p.ContainerState, Nominated: p.Nominated, Scheduler: p.Scheduler, ResourceClaim: p.ResourceClaim,
+		Reason: p.Reason, Message: p.Message, Image: p.Image, Since: p.Since, Restarts: p.Restarts, ContainerState: p.ContainerState, Nominated: p.Nominated, Scheduler: p.Scheduler, ResourceClaim: p.ResourceClaim, NodeNamed: p.NodeNamed,
 	}
 }

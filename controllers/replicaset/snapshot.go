@@ -135,6 +135,8 @@ type Pod struct {
 	Scheduler string `json:"scheduler,omitempty"`
 	// ResourceClaim is set where no scheduler has said anything of it, and it needs devices, as in decision.Pod.
 	ResourceClaim string `json:"resourceClaim,omitempty"`
+	// NodeNamed is set where no scheduler chose its node, as in decision.Pod.
+	NodeNamed bool `json:"nodeNamed,omitempty"`
 }
 
 // Report is what settle returns.

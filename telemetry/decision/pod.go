@@ -29,6 +29,8 @@ type Pod struct {
 	// ResourceClaim is set where no scheduler has said anything of it, and it needs devices: "ResourceClaim NAME", or
 	// "ResourceClaimTemplate NAME" where no claim has been made from the template for it.
 	ResourceClaim string `json:"resourceClaim,omitempty"`
+	// NodeNamed is set where no scheduler chose its node, as it was created with one.
+	NodeNamed bool `json:"nodeNamed,omitempty"`
 }
 
 // ContainerState is the container for which a pod waits. The zero value says that

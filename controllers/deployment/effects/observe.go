@@ -258,7 +258,7 @@ func blockingPod(p *corev1.Pod) deployment.Pod {
 	return deployment.Pod{
 		Name: p.Name, Created: p.CreationTimestamp.UTC(), Phase: redact.Line(string(p.Status.Phase)), Node: redact.Line(p.Spec.NodeName),
 		Ready: family.PodReady(p), ReadySince: family.PodReadySince(p),
-		Reason: w.Reason, Message: w.Message, Image: w.Image, Since: w.Since, Restarts: restarted, ContainerState: w.Container, Nominated: w.Nominated, Scheduler: w.Scheduler, ResourceClaim: w.ResourceClaim,
+		Reason: w.Reason, Message: w.Message, Image: w.Image, Since: w.Since, Restarts: restarted, ContainerState: w.Container, Nominated: w.Nominated, Scheduler: w.Scheduler, ResourceClaim: w.ResourceClaim, NodeNamed: w.NodeNamed,
 	}
 }
 

@@ -123,7 +123,7 @@ func (t *replicaSetSync) addPod(p *corev1.Pod, full labels.Selector, mine, match
 		FullLabels: full.Matches(labels.Set(p.Labels)),
 		Created:    p.CreationTimestamp.UTC(), Phase: redact.Line(string(p.Status.Phase)), Terminating: p.DeletionTimestamp != nil,
 		Node: redact.Line(p.Spec.NodeName), Ready: family.PodReady(p), ReadySince: family.PodReadySince(p), Cost: deletionCost(p),
-		Reason: w.Reason, Message: w.Message, Image: w.Image, Since: w.Since, ContainerState: w.Container, Nominated: w.Nominated, Scheduler: w.Scheduler, ResourceClaim: w.ResourceClaim,
+		Reason: w.Reason, Message: w.Message, Image: w.Image, Since: w.Since, ContainerState: w.Container, Nominated: w.Nominated, Scheduler: w.Scheduler, ResourceClaim: w.ResourceClaim, NodeNamed: w.NodeNamed,
 	}
 	if out.Restarts, out.SidecarRestarts = family.Restarts(p); t.controller.opts.Release().Before(engine.ReleaseSidecars) {
 		out.SidecarRestarts = 0

@@ -55,7 +55,7 @@ func podView(p *corev1.Pod, keyLabel string) rollingupdate.Pod {
 	out.Pod = decision.Pod{
 		Name: p.Name, Created: p.CreationTimestamp.UTC(), Phase: redact.Line(string(p.Status.Phase)), Node: redact.Line(p.Spec.NodeName),
 		Ready: family.PodReady(p), ReadySince: family.PodReadySince(p),
-		Reason: w.Reason, Message: w.Message, Image: w.Image, Since: w.Since, ContainerState: w.Container, Nominated: w.Nominated, Scheduler: w.Scheduler, ResourceClaim: w.ResourceClaim,
+		Reason: w.Reason, Message: w.Message, Image: w.Image, Since: w.Since, ContainerState: w.Container, Nominated: w.Nominated, Scheduler: w.Scheduler, ResourceClaim: w.ResourceClaim, NodeNamed: w.NodeNamed,
 	}
 	out.Restarts, _ = family.Restarts(p)
 	return out
