@@ -160,6 +160,9 @@ func (w Pods) group(p *decision.Pod) group {
 		g.detail, g.reason = cmp.Or(p.Scheduler, p.ResourceClaim), p.Reason
 		if p.NodeNamed {
 			g.detail = p.Node
+			if !w.Moved.IsZero() { // Pods on a node that does not exist are replaced before they are old.
+				g.usual = w.Before(w.Moved.Add(w.Usual))
+			}
 		}
 		g.unheard = p.Node != "" && p.Reason == "" // A kubelet that knows a pod gives a reason.
 	case Startup, Probe:

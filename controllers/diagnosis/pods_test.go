@@ -106,6 +106,23 @@ func TestNodeThatHasNotReported(t *testing.T) {
 	}
 }
 
+// The garbage collector deletes pods of a node that does not exist, and others take their place: that they
+// are young says nothing.
+func TestPodsOfNoNodeAreAlwaysYoung(t *testing.T) {
+	minuteAgo := noon.Add(-time.Minute)
+	for _, c := range []struct {
+		named bool
+		moved time.Time
+		usual bool
+	}{{true, minuteAgo, false}, {false, minuteAgo, true}, {true, noon.Add(-time.Second), true}, {true, time.Time{}, true}} {
+		w := diagnosis.Pods{Namespace: "shop", Now: noon, Moved: c.moved, Usual: 30 * time.Second}
+		f := one(t, w, decision.Pod{Name: "web-a", Phase: "Pending", Created: noon.Add(-time.Second), Node: "ghost", NodeNamed: c.named})
+		if f.Usual != c.usual || f.NeedsAction != !c.usual {
+			t.Errorf("%+v: usual %v, needs action %v", c, f.Usual, f.NeedsAction)
+		}
+	}
+}
+
 // Codes above 128 name the signal that ended a container.
 func TestSignals(t *testing.T) {
 	var got []string
