@@ -51,7 +51,7 @@ type debugEntry struct {
 // debug lists what is served for programs, and for whoever looks for a defect.
 func (s *Server) debug(q *page.Query) (*page.Page, error) {
 	list := s.endpoints()
-	v := views.Debug{Headline: "Addresses for programs", Then: "What this process tells of itself, besides the pages."}
+	v := views.Debug{Headline: "Addresses for programs", Then: "What this process says about itself, besides the pages."}
 	for _, a := range list {
 		v.Lines = append(v.Lines, views.Line{Label: a.Name, Text: views.Text{}.Link(a.Path, a.Path).Plain(" " + a.Says)})
 	}

@@ -34,6 +34,9 @@ func (a *Account) Contradictions() []string {
 	if tone := a.Sentence.Tone; (tone == decision.ToneWaiting || tone == decision.ToneFailed) && !a.ends() {
 		list = append(list, "nothing says what ends it: "+a.Sentence.At(a.Now))
 	}
+	if a.Sentence.Tone == decision.ToneNeutral && strings.HasPrefix(a.Sentence.Then.At(a.Now), "Needs action") {
+		list = append(list, "it counts among those that need nothing: "+a.Sentence.At(a.Now))
+	}
 	return list
 }
 
@@ -102,7 +105,7 @@ func (a *Account) recordedSo() bool {
 }
 
 // endings are what says how a state ends: by a change, by time, or by the next look.
-var endings = []string{"nblocks", "ecovers", "ontinues", "ecides", "again", "retried", "Looks", "Deadline in", "must stay ready", "until the cache shows", "dropped", "exists but is not in the cache yet", "the cache does not show this yet"}
+var endings = []string{"nblocks", "ecovers", "ontinues", "ecides", "again", "retried", "Looks", "Deadline in", "must stay ready", "until the cache shows", "is removed when", "dropped", "exists but is not in the cache yet", "the cache does not show this yet"}
 
 func (a *Account) ends() bool {
 	s := &a.Sentence

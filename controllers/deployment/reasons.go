@@ -83,7 +83,7 @@ var TimerCodes = decision.Reasons{Scope: "deployment", Kind: "timer", Doc: "Why 
 	because(timerCache, "A live read knew more than the cache.", byItsEvent, "The watch event, or a second.", nothing, qTaken, qClaim),
 	because(timerDeadline, "The progress deadline of a rollout.", "The rollout continues.", "Progress moves it; the condition is set when it is over.", nothing, qRequeue),
 	because(timerMinReady, "A ready pod has then been ready for minReadySeconds.", oldStay, "Only time.", nothing, qRequeue),
-	because(timerStatus, "A status that only grows is held back, so that one write tells more.", "Everything but that status is done.", "The window is over, or something urgent is to be told.", nothing, qHold),
+	because(timerStatus, "A status that only grows is held back, so that one write says more.", "Everything but that status is done.", "The window is over, or something urgent has to be reported.", nothing, qHold),
 }}
 
 // Reasons are all codes of the loop.

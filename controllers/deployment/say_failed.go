@@ -36,18 +36,18 @@ func (p *teller) stopped() bool {
 	if !p.namespaceTerminating() {
 		return false
 	}
-	lead, then := words("its namespace is being deleted, so nothing can be created"), words("Nothing is retried")
+	tone, lead, then := decision.ToneNeutral, words("its namespace is being deleted, so nothing can be created"), words("Nothing is retried")
 	if list := p.blockingNamespace(); list != nil {
 		f := &list[0]
 		lead = p.fit(append(words("its namespace is being deleted; "), p.clause(f, true)...))
 		then = words("The namespace is removed ")
 		if f.NeedsAction {
-			then = words("Needs action: the namespace is removed ")
+			tone, then = decision.ToneWaiting, words("Needs action: the namespace is removed ")
 		}
 		then = append(then, f.Unblocks...)
 	}
 	p.out.Since = p.s.NamespaceTerminating
-	return p.say("namespace-terminating", decision.ToneNeutral, "is", "stopped", lead, then)
+	return p.say("namespace-terminating", tone, "is", "stopped", lead, then)
 }
 
 func (p *teller) dropped() bool {
@@ -56,7 +56,7 @@ func (p *teller) dropped() bool {
 	}
 	lead := words("dropped after ").Count("tries", p.try.Limit).Say(prose.Plural(p.try.Limit, " try", " tries"))
 	if kind, target, o := p.outcome(decision.Refused); o != nil && o.Failure != nil {
-		lead = append(lead.Say(", the last error: "), refusedBy(kind, target, o.Failure.Message)...)
+		lead = append(lead.Say(", the last error: "), diagnosis.RefusedWrite(target, kind == decision.CreateReplicaSet, o.Failure.Message)...)
 	} else if f := p.last.Failed(); f != nil && f.Failure != nil {
 		lead = lead.Say(", the last error: ").Quote(f.Failure.Message)
 	} else if p.last.Verdict.Invalid != "" {
@@ -110,24 +110,10 @@ func (p *teller) refusal() bool {
 	case o == nil || o.Failure == nil:
 		return false
 	case kind == decision.CreateReplicaSet:
-		return p.fails("create-refused", p.fit(refusedBy(kind, target, o.Failure.Message)), p.tries())
+		return p.fails("create-refused", p.fit(diagnosis.RefusedWrite(target, true, o.Failure.Message)), p.tries())
 	default:
-		return p.fails("write-refused", p.fit(refusedBy(kind, target, o.Failure.Message)), p.tries())
+		return p.fails("write-refused", p.fit(diagnosis.RefusedWrite(target, false, o.Failure.Message)), p.tries())
 	}
-}
-
-// refusedBy tells of a refused write, by whom where the message has a name for that: "quota rsq refuses ReplicaSet
-// web-2 (count/replicasets.apps: 3 of 3 used)".
-func refusedBy(kind decision.ActionKind, target decision.Ref, message string) decision.Words {
-	what, can := target.Kind+" ", "be created"
-	if kind != decision.CreateReplicaSet {
-		what, can = "the write of "+what, "proceed"
-	}
-	before, after, named := diagnosis.ByName(message, can)
-	if !named {
-		return words(what).Name(target.Name).Say(" was refused: ").Quote(message)
-	}
-	return append(before.Say(what).Name(target.Name), after...)
 }
 
 // due says what still has to be written while no API server is there, or able to serve.

@@ -76,14 +76,14 @@ func (p *teller) claiming() bool {
 	var lead decision.Words
 	adopted := int64(len(p.adopt))
 	if n := adopted; n > 0 {
-		lead = lead.Say("adopts ").Count("adopt", n).Say(prose.Plural(n, " ReplicaSet that matches", " ReplicaSets that match") + " its selector")
+		lead = lead.Say("adopted ").Count("adopt", n).Say(prose.Plural(n, " ReplicaSet that matches", " ReplicaSets that match") + " its selector")
 	}
 	if n := int64(len(p.release)); n > 0 {
 		noLonger := " that no longer " + prose.Plural(n, "matches", "match")
 		if adopted > 0 {
-			lead = lead.Say(" and releases ").Count("release", n).Say(noLonger)
+			lead = lead.Say(" and released ").Count("release", n).Say(noLonger)
 		} else {
-			lead = lead.Say("releases ").Count("release", n).Say(prose.Plural(n, " ReplicaSet", " ReplicaSets") + noLonger + " its selector")
+			lead = lead.Say("released ").Count("release", n).Say(prose.Plural(n, " ReplicaSet", " ReplicaSets") + noLonger + " its selector")
 		}
 	}
 	return p.waits("claiming", lead, words("Continues when the cache shows it"))

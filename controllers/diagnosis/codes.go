@@ -136,7 +136,7 @@ var Codes = decision.Reasons{Scope: "worker", Kind: "finding", Doc: "What keeps 
 	because(Policy, "A ValidatingAdmissionPolicy denies the pods.", triesOn, "The template or the policy changes.", "`kubectl describe validatingadmissionpolicy`."),
 	because(Invalid, "The API server finds the pods of the template invalid.", triesOn, "The template changes.", "Correct the field that the message names."),
 	because(Forbidden, "The loop itself may not create pods in the namespace.", triesOn, "Its service account is granted the permission.", "`kubectl auth can-i create pods -n NAMESPACE --as=USER`, with the user that the message names."),
-	because(Refused, "The API server refuses the pods for a reason that only its message tells.", triesOn, "The refusing component allows them, or the template changes.", "Read the message; events of the namespace say the same."),
+	because(Refused, "The API server refuses the pods for a reason that only its message gives.", triesOn, "The refusing component allows them, or the template changes.", "Read the message; events of the namespace say the same."),
 	because(Delete, "The API server refuses to delete pods.", "It is tried again with back-off.", "The refusing component allows it.", "Read the message, and look at the webhooks."),
 	because(Claim, "The pods wait for a PersistentVolumeClaim that is missing or not bound.", oldStay, "The claim exists and is bound.", "`kubectl get pvc` and `kubectl describe pvc`."),
 	because(Gated, "The pods have scheduling gates, so the scheduler leaves them alone.", oldStay, "Whoever set the gates removes them.", "Look for the controller that the gate is named after."),
@@ -156,7 +156,7 @@ var Codes = decision.Reasons{Scope: "worker", Kind: "finding", Doc: "What keeps 
 	because(Probe, "Containers run but do not pass their readiness probe.", oldStay, "They pass it.", describe),
 	because(Gate, "The pods wait for a readiness gate.", oldStay, "Whoever owns the gate sets its condition.", "`kubectl get pod -o yaml`: status.conditions."),
 	because(Setup, "The node of the pods has not set up their volumes and network yet. That takes seconds; where it takes longer, a volume cannot be attached or mounted, a ConfigMap or Secret that is mounted does not exist, or the network plugin fails.", oldStay+" Kubelets keep trying.", "The kubelet succeeds.", "The events of the pods, as FailedMount or FailedCreatePodSandBox: the page shows them, and "+describe),
-	because(Starting, "The pods are starting: nothing else is known of them.", oldStay, "They become ready.", "Wait; where it takes long, "+describe),
+	because(Starting, "The pods are starting, and nothing is known to hold them up. If their node has not reported on them, the sentence says so; and if no scheduler chose that node, that the template, or whoever created the pods, named it.", oldStay, "They become ready; or a node that no scheduler chose exists and starts them, or the template names another.", "Wait; where it takes long, `kubectl get nodes`, to see whether the node exists and is ready, "+describe),
 	because(MinReady, "The pods are ready, but not for minReadySeconds yet.", oldStay, "Only time.", "Wait, or lower minReadySeconds."),
 	because(Terminating, "Pods were deleted and are not gone.", "Recreate starts no new pod.", "The last of them is gone.", "Look at finalizers, a long grace period, or a node that is down."),
 }}

@@ -2,6 +2,7 @@ package diagnosis
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,6 +48,25 @@ func ByName(message, can string) (before, after decision.Words, ok bool) {
 		}
 	}
 	return nil, nil, false
+}
+
+// RefusedBy tells of a refused write, by whom where the message has a name for that: "quota rsq refuses ReplicaSet
+// web-2 (count/replicasets.apps: 3 of 3 used)".
+func RefusedBy(what decision.Words, message, can string) decision.Words {
+	before, after, named := ByName(message, can)
+	if !named {
+		return what.Say(" was refused (").Quote(message).Say(")")
+	}
+	return slices.Concat(before, what, after)
+}
+
+// RefusedWrite is RefusedBy of an object that was to be created, or of another write of it.
+func RefusedWrite(target decision.Ref, creates bool, message string) decision.Words {
+	what, can := words("the write of "+target.Kind+" "), "proceed"
+	if creates {
+		what, can = words(target.Kind+" "), "be created"
+	}
+	return RefusedBy(what.Name(target.Name), message, can)
 }
 
 // OfRefusal tells from the API server's message who refuses pods, and what would

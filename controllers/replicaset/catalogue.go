@@ -124,7 +124,7 @@ var Catalogue = decision.Catalogue{Loop: "replicaset", Report: []string{"RS-7", 
 	},
 	{
 		ID: "RS-11", Tag: "RS-11", Text: "Is a pod ready that is not yet available?",
-		Doc:      "No event tells that time has passed, so a timer brings the next look at the instant when the first such pod will have been ready for long enough.",
+		Doc:      "No event says that time has passed, so a timer brings the next look at the instant when the first such pod will have been ready for long enough.",
 		Upstream: "pkg/controller/replicaset: syncReplicaSet, enqueueAfter",
 		Answers:  []decision.Answer{{Is: decision.Yes, Then: "look again when it is", Next: []string{toEnd}}, {Is: decision.No, Then: "no timer", Passes: true, Next: []string{toEnd}}},
 	},

@@ -204,10 +204,10 @@ func TestOutcomesInWords(t *testing.T) {
 		{"looked at again", surplus(), soon, decision.Outcome{State: decision.Refused, Failed: 1, Failure: refused},
 			"shop/web has failed: 1 of 1 pod cannot be deleted (pods are forbidden). Decides again in 1s."},
 		{"a lost reply", surplus(), decision.Try{}, decision.Outcome{State: decision.Unknown},
-			"shop/web is waiting: the reply to deleting pods was lost, so the next sync reads them live before it decides."},
+			"shop/web is waiting: the reply to the deletion of pods was lost, so the next sync reads them live before it decides."},
 		{"an internal error at a creation", sized(1), soon, decision.Outcome{State: decision.Unknown, Failure: &decision.Failure{Code: 500, Reason: "InternalError", Message: "Internal error occurred: quota evaluation timed out"}},
-			"shop/web is waiting: the API server answered creating pods with an internal error (quota evaluation timed out) and may have done it. Reads them live before it decides again in 1s."},
-		{"a lost reply to a creation", sized(1), soon, decision.Outcome{State: decision.Unknown}, "shop/web is waiting: the reply to creating pods was lost, so the next sync reads them live before it decides. Decides again in 1s."},
+			"shop/web is waiting: the API server answered the creation of pods with an internal error (quota evaluation timed out) and may have done it. Reads them live before it decides again in 1s."},
+		{"a lost reply to a creation", sized(1), soon, decision.Outcome{State: decision.Unknown}, "shop/web is waiting: the reply to the creation of pods was lost, so the next sync reads them live before it decides. Decides again in 1s."},
 		{"a refused creation", sized(2), decision.Try{}, decision.Outcome{State: decision.Partly, Done: 1, Failed: 1, Failure: refused}, "shop/web has failed: the API server refuses 1 of 2 pods (pods are forbidden). Needs action: unblocks when it allows them or the template changes."},
 		{"a refused creation, tried again", sized(2), again, decision.Outcome{State: decision.Partly, Done: 1, Failed: 1, Failure: refused}, "shop/web has failed: the API server refuses 1 of 2 pods (pods are forbidden). Needs action: unblocks when it allows them or the template changes. Try 2, again in 1s."},
 	} {

@@ -35,7 +35,7 @@ var Codes = decision.Reasons{Scope: "replicaset", Kind: "sentence", Or: &diagnos
 	because("claim-refused", "A pod could not be adopted or released, which ends the sync before anything else.", noneMade+" "+triedAgain, "The refusing component allows it.", "Read the message, and check the permissions of the service account.", "RS-6.adopt", "RS-6.release"),
 	because("delete-refused", "The API server refused to delete its pods.", triedAgain, "The refusing component allows it.", "Read the message, and look at the webhooks.", "RS-9.failure"),
 	because("status-refused", "The API server refused its status.", keepsPods+" The status is tried again with back-off.", "The refusing component allows it.", "Read the message, and check the permissions of the service account.", "RS-9.status"),
-	because("unknown-outcome", "The reply to a write was lost, or was an internal error of the API server, so the write may have been done: the next sync reads live before it decides.", noneMade, "That live read.", "Look at the connection to the API server where it happens often.", "RS-8.create", "RS-8.rank", "RS-9.status"),
+	because("unknown-outcome", "The reply to a write was lost, or was an internal error of the API server, so the write may have been done: the next sync reads live before it decides.", noneMade, "That live read.", "Look at the connection to the API server where it happens often.", "RS-6.adopt", "RS-6.release", "RS-8.create", "RS-8.rank", "RS-9.status"),
 	because("conflict", "Another writer changed it first, so the next sync decides on that.", "Its status was not written.", "The next sync.", "Look at the manager that is named. Two programs must not write the same field.", "RS-9.status"),
 	because("superseded", "A newer write of this process to the same object made this one pointless.", "Its status was not written.", "The echo of the newer write.", nothing, "RS-9.status"),
 	because("namespace-terminating", "Its namespace is being deleted, so nothing can be created.", "Nothing is tried again.", "Never: the namespace is removed.", nothing, "RS-8.namespace", "RS-8.create"),
@@ -64,7 +64,7 @@ var TimerCodes = decision.Reasons{Scope: "replicaset", Kind: "timer", Doc: "Why 
 	because(timerEcho, "Its own write is not in a cache yet, or a live read knew more.", noneMade, "The watch event; else it looks again after 1 s, doubling to 30 s.", "Look at the lag of the caches if it persists.", "RS-1", "RS-6.parent"),
 	because(timerRequests, "Pods that it asked for stop being waited for.", noneMade, "Their watch events, or five minutes.", "Look at the lag of the caches if that happens.", "RS-3"),
 	because(timerMinReady, "A ready pod has then been ready for minReadySeconds.", keepsPods, "Only time.", nothing, "RS-11"),
-	because(timerStatus, "A status that only grows is held back, so that one write tells more.", keepsPods, "The window is over, or something urgent is to be told.", nothing, "RS-9.hold"),
+	because(timerStatus, "A status that only grows is held back, so that one write says more.", keepsPods, "The window is over, or something urgent has to be reported.", nothing, "RS-9.hold"),
 }}
 
 // Reasons are all codes of the loop.

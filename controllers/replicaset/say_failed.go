@@ -37,14 +37,27 @@ func (t *teller) claimRefused() bool {
 	if o == nil {
 		return false
 	}
-	t.fail("claim-refused")
-	verb := "pod cannot be adopted: "
+	claim := words("the adoption of pod ")
 	if a.Kind == decision.Release {
-		verb = "pod cannot be released: "
+		claim = words("the release of pod ")
 	}
-	t.out.Lead = told(decision.Words{}.Say(verb).Name(a.Target.Name), o).Say(", so nothing is created or deleted")
+	claim = claim.Name(a.Target.Name)
+	if o.State == decision.Unknown {
+		t.replyLost(claim, "it", o)
+		return true
+	}
+	t.fail("claim-refused")
+	t.out.Lead = diagnosis.Fit(refusedBy(claim, o).Say(", so nothing is created or deleted"), longLead)
 	t.out.Then = t.tryAgain()
 	return true
+}
+
+// refusedBy tells of a refused write, by whom and why, as far as the answer says so.
+func refusedBy(what decision.Words, o *decision.Outcome) decision.Words {
+	if o.Failure == nil || o.Failure.Message == "" {
+		return what.Say(" was refused")
+	}
+	return diagnosis.RefusedBy(what, o.Failure.Message, "proceed")
 }
 
 // told appends the message of a failed outcome, where there is one.
@@ -61,7 +74,11 @@ func (t *teller) manageRefused() bool {
 	case failure(o) == nil:
 		return false
 	case o.State == decision.Unknown:
-		t.replyLost(a, o)
+		work := "the creation of pods"
+		if a.Kind == decision.DeletePods {
+			work = "the deletion of pods"
+		}
+		t.replyLost(words(work), "them", o)
 	case a.Kind == decision.CreatePods:
 		t.createRefused(refusal(t.s, o), t.leftOver(o))
 	default:
@@ -79,21 +96,18 @@ func (t *teller) leftOver(o *decision.Outcome) decision.Words {
 	return decision.Words{}.Count("left", left(t.s, t.tally, o))
 }
 
-func (t *teller) replyLost(a *decision.Action, o *decision.Outcome) {
+// replyLost is a write that may have been done; them is what is read to know.
+func (t *teller) replyLost(write decision.Words, them string, o *decision.Outcome) {
 	t.is(decision.ToneWaiting, "unknown-outcome", "waiting")
-	work := "creating"
-	if a.Kind == decision.DeletePods {
-		work = "deleting"
-	}
-	lead := diagnosis.Unsure(words(work+" pods"), o)
+	lead := diagnosis.Unsure(write, o)
 	if o.Failure.Internal() {
-		t.out.Lead, t.out.Then = diagnosis.Fit(lead, longLead), words("Reads them live before it decides again")
+		t.out.Lead, t.out.Then = diagnosis.Fit(lead, longLead), words("Reads "+them+" live before it decides again")
 		if !t.try.Next.IsZero() {
 			t.out.Then, t.out.ChangesAt = t.out.Then.Say(" in ").Until(t.try.Next), t.try.Next
 		}
 		return
 	}
-	t.out.Lead = told(lead, o).Say(", so the next sync reads them live before it decides")
+	t.out.Lead = told(lead, o).Say(", so the next sync reads " + them + " live before it decides")
 	if !t.try.Next.IsZero() {
 		t.out.Then = t.decideAgain()
 	}
@@ -188,14 +202,14 @@ func (t *teller) statusRefused() bool {
 		t.out.Then = decision.Words{}.Say("Continues when the cache shows it")
 	case decision.Unknown:
 		t.is(decision.ToneWaiting, "unknown-outcome", "waiting")
-		t.out.Lead = diagnosis.Unsure(words("its status"), o)
+		t.out.Lead = diagnosis.Unsure(words("its status update"), o)
 		if !o.Failure.Internal() { // Otherwise it has the answer.
 			t.out.Lead = told(t.out.Lead, o)
 		}
 		t.out.Then = t.decideAgain()
 	default:
 		t.fail("status-refused")
-		t.out.Lead = told(decision.Words{}.Say("its status could not be written"), o)
+		t.out.Lead = diagnosis.Fit(refusedBy(words("its status update"), o), longLead)
 		t.out.Then = t.tryAgain()
 	}
 	return true

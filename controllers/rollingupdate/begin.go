@@ -55,7 +55,7 @@ func (t *decider) templateSeen() bool {
 	}
 	t.hold(decision.Held{
 		Code: heldSeen, Question: "RU-6.seen", Kind: decision.Label, Target: t.s.ref(old),
-		Unblocks: words("when the status of ").Name(old.Name).Say(" tells that its loop has seen its template"),
+		Unblocks: words("when the status of ").Name(old.Name).Say(" shows that its loop has seen its template"),
 		When:     decision.Unblock{Event: decision.StatusObserved, Of: t.s.ref(old)},
 	})
 	t.from, t.to, t.desired = old, &Controller{Name: old.Name, Progress: old.Progress}, old.Size

@@ -82,7 +82,7 @@ var Catalogue = decision.Catalogue{Loop: "rollingupdate", Report: []string{"RU-9
 	},
 	{
 		ID: "RU-3.left", Tag: "RU-3", Text: "Was an update left half-done?",
-		Doc:      "The annotations of kubectl tell it: next-controller-id and original-replicas on the old one, update-source-id on the new one.",
+		Doc:      "The annotations of kubectl say so: next-controller-id and original-replicas on the old one, update-source-id on the new one.",
 		Upstream: "kubectl: LoadExistingNextReplicationController",
 		Answers:  []decision.Answer{yes("wait until somebody asks for the rest", toReport), passes(no("nothing to do", toReport, "RU-9.conditions"))},
 	},
@@ -210,7 +210,7 @@ var Catalogue = decision.Catalogue{Loop: "rollingupdate", Report: []string{"RU-9
 	},
 	{
 		ID: "RU-9.conditions", Tag: "RU-9", Text: "Do both say how it stands?",
-		Doc:      "The condition Progressing of both tells everybody who looks at them with kubectl.",
+		Doc:      "Both have the condition Progressing, for everybody who looks at them with kubectl.",
 		Upstream: "none: kubectl prints to one terminal",
 		Answers: []decision.Answer{
 			passes(yes("nothing to publish", toReport, "RU-10.cleanup")),
@@ -229,9 +229,9 @@ var Catalogue = decision.Catalogue{Loop: "rollingupdate", Report: []string{"RU-9
 		},
 	},
 	{
-		ID: "RU-9.events", Tag: "RU-9", Text: "Is there something to tell in an Event?",
+		ID: "RU-9.events", Tag: "RU-9", Text: "Is there something to report in an Event?",
 		Doc:      "Every step, and every change of the condition, is an Event of the ReplicationController that it was made to.",
 		Upstream: "none: kubectl prints to one terminal",
-		Answers:  []decision.Answer{yes("send it", toEnd), passes(no("nothing to tell", toEnd))},
+		Answers:  []decision.Answer{yes("send it", toEnd), passes(no("nothing to report", toEnd))},
 	},
 }}

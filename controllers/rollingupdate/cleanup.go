@@ -228,7 +228,7 @@ func (t *decider) unseal() {
 		decision.Count("free", int64(len(t.s.Free))), decision.Count("own", own), decision.Count("counted", old.Replicas)) {
 		t.holdTakeOver(leafCounting, decision.Held{
 			Code: heldCounting, Question: "RU-10.counted", Kind: decision.Update,
-			Unblocks: words("when the status of ").Name(old.Name).Say(" tells as many pods as it takes over"),
+			Unblocks: words("when the status of ").Name(old.Name).Say(" shows as many pods as it takes over"),
 			When:     decision.Unblock{Event: decision.StatusObserved, Of: t.s.ref(old)},
 		})
 		return

@@ -76,11 +76,11 @@ func (t *teller) state() {
 	case leafReleasing:
 		t.releasing()
 	case leafCounting:
-		t.is(decision.ToneMoving, "counting", "moving", words("it has taken over the pods of ").Name(t.s.Old.Parked.From).Say(", and its status tells ").Count("counted", t.s.Old.Replicas).Say(" of ").Count("wanted", t.s.Old.Parked.Size),
+		t.is(decision.ToneMoving, "counting", "moving", words("it has taken over the pods of ").Name(t.s.Old.Parked.From).Say(", and its status shows ").Count("counted", t.s.Old.Replicas).Say(" of ").Count("wanted", t.s.Old.Parked.Size),
 			words("Continues when its loop counts them; until then it cannot make any"))
 		t.tooLong()
 	case leafSeen:
-		t.is(decision.ToneMoving, "template", "moving", words("its loop has not seen yet that its pods get a label, and might make one without"), words("Continues when its status tells that it has"))
+		t.is(decision.ToneMoving, "template", "moving", words("its loop has not seen yet that its pods get a label, and might make one without"), words("Continues when its status shows that it has"))
 		t.tooLong()
 	case leafRescaled:
 		t.rescaledBy()
@@ -120,7 +120,7 @@ func (t *teller) releasing() {
 		t.is(decision.ToneWaiting, "releasing", "waiting", words("it still has ").Count("own", own).Say(prose.Plural(own, " pod", " pods")+" that it made while it was to take over those of ").Name(from),
 			words("Unblocks when "+prose.Plural(own, "it is", "they are")+" gone"))
 	default:
-		t.is(decision.ToneMoving, "releasing", "moving", words("").Name(from).Say(" has let go of its pods, which go over to ").Name(t.s.Name), words("Continues when the statuses of both tell that they have none"))
+		t.is(decision.ToneMoving, "releasing", "moving", words("").Name(from).Say(" has let go of its pods, which go over to ").Name(t.s.Name), words("Continues when the statuses of both show that they have none"))
 	}
 	t.tooLong()
 }
@@ -199,7 +199,7 @@ func (t *teller) unreported() {
 	case from.Replicas < from.Size && from.reported():
 		n := from.Size - from.Replicas
 		t.is(decision.ToneMoving, "reporting", "moving", words("").Name(from.Name).Say(" is to have ").Count("from.size", from.Size).
-			Say(prose.Plural(from.Size, " pod", " pods")+", and its status tells ").Count("from.pods", from.Replicas),
+			Say(prose.Plural(from.Size, " pod", " pods")+", and its status shows ").Count("from.pods", from.Replicas),
 			words("Continues when it counts "+prose.Plural(n, "that pod", "those pods")+", too"))
 	default:
 		late := to

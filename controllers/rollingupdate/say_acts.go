@@ -92,7 +92,7 @@ func (t *teller) next(a *decision.Action) decision.Words {
 		}
 		return words("Then ").Name(t.from.Name).Say(" shrinks, when pods are available and the update period is over")
 	case a.Kind == decision.Scale && a.Size.To < a.Size.From:
-		return words("Continues when the status of ").Name(a.Target.Name).Say(" tells that")
+		return words("Continues when the status of ").Name(a.Target.Name).Say(" shows that")
 	}
 	return words("Continues when the cache shows it")
 }
@@ -129,7 +129,10 @@ func (t *teller) refused(a *decision.Action, o *decision.Outcome) {
 		t.is(decision.ToneWaiting, "unknown-outcome", "waiting", w.Say(", so the next sync reads it live before it decides"), t.again())
 	default:
 		t.out.Tone, t.out.Code, t.out.Verb, t.out.State = decision.ToneFailed, "refused", "has", "failed"
-		t.out.Lead, t.out.Then = quoted(words("").Name(a.Target.Name).Say(" could not be "+a.Kind.Past()), o), t.again()
+		t.out.Lead, t.out.Then = words("").Name(a.Target.Name).Say(" could not be "+a.Kind.Past()), t.again()
+		if o.Failure != nil && o.Failure.Message != "" {
+			t.out.Lead = diagnosis.RefusedWrite(a.Target, a.Kind == decision.Create, o.Failure.Message)
+		}
 	}
 }
 

@@ -108,7 +108,7 @@ func (t *decider) reported() bool {
 	}
 	t.hold(decision.Held{
 		Code: heldReported, Question: "RU-8.reported", Kind: decision.Scale, Target: t.s.ref(late),
-		Unblocks: words("when the status of ").Name(late.Name).Say(" tells as many pods as it is to have"),
+		Unblocks: words("when the status of ").Name(late.Name).Say(" shows as many pods as it is to have"),
 		When:     decision.Unblock{Event: decision.StatusObserved, Of: t.s.ref(late)},
 		Blockers: []decision.Blocker{{Kind: kindController, Name: late.Name, Message: late.Refusal}},
 	})

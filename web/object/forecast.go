@@ -17,9 +17,10 @@ const shownFates = 10
 // now from what the newest sync saw.
 func Forecast(t *telemetry.Trace, snap *replicaset.Snapshot, now time.Time) *views.Forecast {
 	later := *snap
-	later.Now = rankedAt(snap.Now, now)
+	var within string
+	later.Now, within = rankedAt(snap.Now, now)
 	fates, of := replicaset.Forecast(&later, shownFates)
-	f := &views.Forecast{Note: "Of the " + prose.Count(of, "pod") + " that sync " + words.Digits(t.Seq) + " saw, ranked as of now."}
+	f := &views.Forecast{Note: "Of the " + prose.Count(of, "pod") + " that sync " + words.Digits(t.Seq) + " saw, ranked as of now, to within " + within + "."}
 	switch {
 	case of == 0:
 		f.Note = "It has no pod that could go."
@@ -36,17 +37,17 @@ func Forecast(t *telemetry.Trace, snap *replicaset.Snapshot, now time.Time) *vie
 	return f
 }
 
-// rankedAt is now in steps, as ages do not put pods in another order with every
-// second: a page that only waits stays as it is.
-func rankedAt(seen, now time.Time) time.Time {
-	step := 10 * time.Second
+// rankedAt is now in steps, and how long a step is: ages do not put pods in another
+// order with every second, and a page that only waits stays as it is.
+func rankedAt(seen, now time.Time) (time.Time, string) {
+	step, within := 10*time.Second, "10 seconds"
 	if now.Sub(seen) > 5*time.Minute {
-		step = time.Minute
+		step, within = time.Minute, "a minute"
 	}
 	if now = now.Truncate(step); now.After(seen) {
-		return now.UTC()
+		return now.UTC(), within
 	}
-	return seen
+	return seen, within
 }
 
 // echoLines are its writes that the newest sync did not find in the caches yet.
