@@ -11,6 +11,8 @@ import (
 	"github.com/go-chi/chi/v5"
 	"golang.org/x/sync/semaphore"
 
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/web/about"
 	"github.com/loopscope/loopscope/web/list"
 	"github.com/loopscope/loopscope/web/live"
@@ -62,6 +64,11 @@ type shared struct {
 	crowd   *live.Crowd
 	exports *slots.Shares // of those under way
 	viewers *viewers
+}
+
+// Said is what every page says of an object now, by its row, and since when it has had that tone.
+func (s *Server) Said(r telemetry.Row, now time.Time) (said decision.Sentence, since time.Time) {
+	return s.src.SaidSince(r, now)
 }
 
 // New returns a console for the options. It starts nothing; websockets that are

@@ -68,6 +68,11 @@ func (s *Snapshot) check() error {
 			return err
 		}
 	}
+	if r := s.Refused; r != nil {
+		if err := checkYear("refused", r.At); err != nil {
+			return err
+		}
+	}
 	return errors.Join(checkYear("now", s.Now), s.Old.check(), s.New.check())
 }
 

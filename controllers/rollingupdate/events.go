@@ -42,7 +42,7 @@ func (t *decider) eventOf(a *decision.Action, o *decision.Outcome) decision.Even
 		if o.Failure == nil || o.OK() || o.State == decision.Conflicted || o.State == decision.Unknown || o.State == decision.Unanswered {
 			return decision.Event{}
 		}
-		return decision.Event{Type: "Warning", Reason: "FailedRollingUpdate", Message: fmt.Sprintf("Cannot %s %s %s: %s", a.Kind.Verb(), a.Target.Kind, a.Target.Name, o.Failure.Message)}
+		return decision.Event{Type: "Warning", Reason: ReasonFailed, Message: cannot(a) + o.Failure.Message}
 	}
 	switch {
 	case a.Kind == decision.Scale:
@@ -55,6 +55,14 @@ func (t *decider) eventOf(a *decision.Action, o *decision.Outcome) decision.Even
 		return t.conditionEvent(a)
 	}
 	return decision.Event{}
+}
+
+// ReasonFailed is the reason of the Event of a write that was refused.
+const ReasonFailed = "FailedRollingUpdate"
+
+// cannot is how the message of that Event begins; the API server's answer follows.
+func cannot(a *decision.Action) string {
+	return fmt.Sprintf("Cannot %s %s %s: ", a.Kind.Verb(), a.Target.Kind, a.Target.Name)
 }
 
 func scaled(a *decision.Action) string {

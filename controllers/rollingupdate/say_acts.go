@@ -2,6 +2,7 @@ package rollingupdate
 
 import (
 	"strings"
+	"time"
 
 	"github.com/loopscope/loopscope/controllers/diagnosis"
 	"github.com/loopscope/loopscope/telemetry/decision"
@@ -12,6 +13,9 @@ import (
 func (t *teller) acts() {
 	a := &t.round.Verdict.Actions[0]
 	done := t.written(0)
+	if !done && t.refusedBefore() {
+		return
+	}
 	code := "writing"
 	if !done {
 		code = "planned"
@@ -128,12 +132,52 @@ func (t *teller) refused(a *decision.Action, o *decision.Outcome) {
 		}
 		t.is(decision.ToneWaiting, "unknown-outcome", "waiting", w.Say(", so the next sync reads it live before it decides"), t.again())
 	default:
-		t.out.Tone, t.out.Code, t.out.Verb, t.out.State = decision.ToneFailed, "refused", "has", "failed"
-		t.out.Lead, t.out.Then = words("").Name(a.Target.Name).Say(" could not be "+a.Kind.Past()), t.again()
+		t.isRefused(words("").Name(a.Target.Name).Say(" could not be "+a.Kind.Past()), t.again())
 		if o.Failure != nil && o.Failure.Message != "" {
 			t.out.Lead = diagnosis.RefusedWrite(a.Target, a.Kind == decision.Create, o.Failure.Message)
 		}
 	}
+}
+
+func (t *teller) isRefused(lead, then decision.Words) {
+	t.is(decision.ToneFailed, CodeRefused, "failed", lead, then)
+	t.out.Verb = "has"
+}
+
+// CodeRefused is what is said where a write is refused.
+const CodeRefused = "refused"
+
+// refusedBefore tells who looks on that what is due was refused when its loop tried it, as an
+// Event says. One from before the last step says nothing of the next.
+func (t *teller) refusedBefore() bool {
+	r := t.s.Refused
+	if r == nil || !r.At.After(t.s.lastWrite()) {
+		return false
+	}
+	for i := range t.round.Verdict.Actions {
+		a := &t.round.Verdict.Actions[i]
+		if answer, same := strings.CutPrefix(r.Message, cannot(a)); same {
+			t.isRefused(diagnosis.RefusedWrite(a.Target, a.Kind == decision.Create, answer), words("Was tried ").Since(r.At).Say(" ago, and will be tried again"))
+			return true
+		}
+	}
+	return false
+}
+
+// lastWrite is the newest instant that the loop has left on one of the two.
+func (s *Snapshot) lastWrite() (last time.Time) {
+	for _, c := range []*Controller{s.Old, s.New} {
+		if c == nil {
+			continue
+		}
+		if c.Stepped.After(last) {
+			last = c.Stepped
+		}
+		if p := c.Progress; p != nil && p.Transition.After(last) {
+			last = p.Transition
+		}
+	}
+	return last
 }
 
 func otherWriter(a *decision.Action, o *decision.Outcome) decision.Words {

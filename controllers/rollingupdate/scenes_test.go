@@ -123,6 +123,13 @@ func stepped(ago time.Duration) change {
 	return func(s *rollingupdate.Snapshot) { s.New.Stepped = now.Add(-ago) }
 }
 
+// refusedBefore is what an Event says of the creation of the new one.
+func refusedBefore(ago time.Duration) change {
+	return func(s *rollingupdate.Snapshot) {
+		s.Refused = &rollingupdate.Refused{At: now.Add(-ago), Message: `Cannot create ReplicationController web-6d5: replicationcontrollers "web-6d5" is forbidden: exceeded quota: small, requested: replicationcontrollers=1, used: replicationcontrollers=1, limited: replicationcontrollers=1`}
+	}
+}
+
 func unasked(s *rollingupdate.Snapshot) { s.Request = nil }
 func withoutOld(s *rollingupdate.Snapshot) {
 	s.Old, s.OldKey, s.Apart = nil, "", false

@@ -51,6 +51,15 @@ type Snapshot struct {
 
 	// LiveReads are the objects that were read live.
 	LiveReads []string `json:"liveReads,omitempty"`
+	// Refused is what the newest Event says of a write that was refused: for who looks on, as
+	// the loop that writes has the answer itself. It is nil where there is none.
+	Refused *Refused `json:"refused,omitempty"`
+}
+
+// Refused is a write that was refused, as an Event of one of the two says it.
+type Refused struct {
+	At      time.Time `json:"at"`
+	Message string    `json:"message"`
 }
 
 // Echo is a write of ours that its cache does not show yet.

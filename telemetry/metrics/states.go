@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -26,6 +27,9 @@ type Sources struct {
 	Leadership func() telemetry.Leadership
 	// Now is the time that ages are told by; nil for the clock.
 	Now func() time.Time
+	// Said is what is to be said of an object now, by its row, and since when it has had that
+	// tone; nil for what its newest sync said, which the clock may have overtaken.
+	Said func(telemetry.Row, time.Time) (said decision.Sentence, since time.Time)
 }
 
 // tones are those of loopscope_objects, whose series exist at zero.
@@ -72,6 +76,11 @@ func (m *Metrics) States(from Sources) {
 	if from.Now == nil {
 		from.Now = time.Now
 	}
+	if from.Said == nil {
+		from.Said = func(r telemetry.Row, _ time.Time) (decision.Sentence, time.Time) {
+			return r.Trace.Sentence, r.SinceTone
+		}
+	}
 	m.states.from.Store(&from)
 }
 
@@ -93,7 +102,7 @@ func (s *stateMetrics) Collect(to chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 	}
-	s.collectObjects(from.Journal.Board(), from.Now(), gauge)
+	s.collectObjects(from, gauge)
 	if from.Waits != nil {
 		loops := from.Waits()
 		s.collectEchoes(loops, from.Now(), gauge)
@@ -120,7 +129,8 @@ type setGauge func(d *prometheus.Desc, value float64, labels ...string)
 // standing is what objects of one controller have in common.
 type standing struct{ controller, tone, code string }
 
-func (s *stateMetrics) collectObjects(board *telemetry.Board, now time.Time, gauge setGauge) {
+func (s *stateMetrics) collectObjects(from *Sources, gauge setGauge) {
+	now := from.Now()
 	count, longest := map[standing]int{}, map[standing]time.Duration{}
 	backoff, dropped := map[string]int{}, map[string]int{}
 	for _, c := range s.controllers {
@@ -129,11 +139,16 @@ func (s *stateMetrics) collectObjects(board *telemetry.Board, now time.Time, gau
 			count[standing{c, string(tone), ""}] = 0
 		}
 	}
-	board.Each(func(r telemetry.Row) {
-		of := standing{r.Trace.Loop, string(r.Tone()), r.Trace.Sentence.Code}
+	from.Journal.Board().Each(func(r telemetry.Row) {
+		said, since := from.Said(r, now)
+		tone := cmp.Or(said.Tone, r.Tone())
+		of := standing{r.Trace.Loop, string(tone), said.Code}
 		count[of]++
-		if !r.StuckSince.IsZero() && r.Trace.Owner == "" {
-			longest[of] = max(longest[of], now.Sub(r.StuckSince))
+		if (tone == decision.ToneWaiting || tone == decision.ToneFailed) && r.Trace.Owner == "" {
+			if !r.StuckSince.IsZero() {
+				since = r.StuckSince
+			}
+			longest[of] = max(longest[of], now.Sub(since))
 		}
 		switch try := r.Trace.Try; {
 		case try.Dropped:

@@ -12,6 +12,27 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
+// noObjects are the series that exist without any.
+const noObjects = `
+# HELP loopscope_objects Objects by the tone and the code of the sentence that is said of them.
+# TYPE loopscope_objects gauge
+loopscope_objects{code="",controller="deployment",tone="failed"} 0
+loopscope_objects{code="",controller="deployment",tone="moving"} 0
+loopscope_objects{code="",controller="deployment",tone="neutral"} 0
+loopscope_objects{code="",controller="deployment",tone="ok"} 0
+loopscope_objects{code="",controller="deployment",tone="waiting"} 0
+loopscope_objects{code="",controller="replicaset",tone="failed"} 0
+loopscope_objects{code="",controller="replicaset",tone="moving"} 0
+loopscope_objects{code="",controller="replicaset",tone="neutral"} 0
+loopscope_objects{code="",controller="replicaset",tone="ok"} 0
+loopscope_objects{code="",controller="replicaset",tone="waiting"} 0
+loopscope_objects{code="",controller="replicationcontroller",tone="failed"} 0
+loopscope_objects{code="",controller="replicationcontroller",tone="moving"} 0
+loopscope_objects{code="",controller="replicationcontroller",tone="neutral"} 0
+loopscope_objects{code="",controller="replicationcontroller",tone="ok"} 0
+loopscope_objects{code="",controller="replicationcontroller",tone="waiting"} 0
+`
+
 func TestObjectsByToneAndReason(t *testing.T) {
 	m, reg := newMetrics(t)
 	j := telemetry.NewJournal(telemetry.JournalOptions{})
@@ -35,25 +56,7 @@ func TestObjectsByToneAndReason(t *testing.T) {
 	said(d, "again", "", decision.ToneMoving, "rolling", 30*time.Minute, decision.Try{})
 	said(d, "again", "", decision.ToneWaiting, "image-pull", 2*time.Minute, decision.Try{}) // it got on in between
 	said(rs, "old-1", "old", decision.ToneWaiting, "image-pull", 20*time.Minute, decision.Try{Number: 15, Dropped: true})
-	compare(t, reg, `
-# HELP loopscope_objects Objects by the tone and the code of the sentence that is said of them.
-# TYPE loopscope_objects gauge
-loopscope_objects{code="",controller="deployment",tone="failed"} 0
-loopscope_objects{code="",controller="deployment",tone="moving"} 0
-loopscope_objects{code="",controller="deployment",tone="neutral"} 0
-loopscope_objects{code="",controller="deployment",tone="ok"} 0
-loopscope_objects{code="",controller="deployment",tone="waiting"} 0
-loopscope_objects{code="",controller="replicaset",tone="failed"} 0
-loopscope_objects{code="",controller="replicaset",tone="moving"} 0
-loopscope_objects{code="",controller="replicaset",tone="neutral"} 0
-loopscope_objects{code="",controller="replicaset",tone="ok"} 0
-loopscope_objects{code="",controller="replicaset",tone="waiting"} 0
-loopscope_objects{code="",controller="replicationcontroller",tone="failed"} 0
-loopscope_objects{code="",controller="replicationcontroller",tone="moving"} 0
-loopscope_objects{code="",controller="replicationcontroller",tone="neutral"} 0
-loopscope_objects{code="",controller="replicationcontroller",tone="ok"} 0
-loopscope_objects{code="",controller="replicationcontroller",tone="waiting"} 0
-loopscope_objects{code="deadline",controller="deployment",tone="failed"} 1
+	compare(t, reg, noObjects+`loopscope_objects{code="deadline",controller="deployment",tone="failed"} 1
 loopscope_objects{code="image-pull",controller="deployment",tone="waiting"} 2
 loopscope_objects{code="image-pull",controller="replicaset",tone="waiting"} 2
 loopscope_objects{code="settled",controller="deployment",tone="ok"} 1
@@ -72,6 +75,36 @@ loopscope_objects_dropped{controller="deployment"} 0
 loopscope_objects_dropped{controller="replicaset"} 1
 loopscope_objects_dropped{controller="replicationcontroller"} 0
 `, "loopscope_objects", "loopscope_stuck_seconds", "loopscope_objects_in_backoff", "loopscope_objects_dropped")
+}
+
+// TestClockOvertakesSyncs: what the pages say of an object now is what counts, and since when it is so.
+func TestClockOvertakesSyncs(t *testing.T) {
+	m, reg := newMetrics(t)
+	j := telemetry.NewJournal(telemetry.JournalOptions{})
+	now := map[string]decision.Sentence{
+		"held": {Tone: decision.ToneWaiting, Code: "namespace-terminating"}, "slow": {Tone: decision.ToneFailed, Code: "deadline"},
+		"done": {Tone: decision.ToneOK, Code: "settled"},
+	}
+	m.States(Sources{
+		Journal: j, Now: func() time.Time { return noon },
+		Said: func(r telemetry.Row, at time.Time) (decision.Sentence, time.Time) {
+			return now[r.Trace.Name], at.Add(-30 * time.Second)
+		},
+	})
+	for name, then := range map[string]decision.Sentence{
+		"held": {Tone: decision.ToneNeutral, Code: "namespace-terminating"}, "slow": {Tone: decision.ToneWaiting, Code: "readiness", Since: noon.Add(-time.Hour)},
+		"done": {Tone: decision.ToneWaiting, Code: "min-ready", Since: noon.Add(-time.Hour)},
+	} {
+		j.Record(&telemetry.Trace{Object: telemetry.Object{Loop: "deployment", Namespace: "shop", Name: name}, Ended: noon.Add(-time.Minute), Sentence: then})
+	}
+	compare(t, reg, noObjects+`loopscope_objects{code="deadline",controller="deployment",tone="failed"} 1
+loopscope_objects{code="namespace-terminating",controller="deployment",tone="waiting"} 1
+loopscope_objects{code="settled",controller="deployment",tone="ok"} 1
+# HELP loopscope_stuck_seconds How long the object has been waiting or failed without a break that has been so longest, by its tone and code now; objects that another one speaks for are left out.
+# TYPE loopscope_stuck_seconds gauge
+loopscope_stuck_seconds{code="deadline",controller="deployment",tone="failed"} 3600
+loopscope_stuck_seconds{code="namespace-terminating",controller="deployment",tone="waiting"} 30
+`, "loopscope_objects", "loopscope_stuck_seconds")
 }
 
 func TestCachesAndTheirWaits(t *testing.T) {

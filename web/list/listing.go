@@ -210,15 +210,11 @@ func (s *Pages) entryByID(loop, id string) (*entry, bool) {
 }
 
 func (s *Pages) entryOf(r telemetry.Row, now time.Time, keys source.KeyStates) *entry {
-	t, said := r.Trace, s.SaidNow(r.Trace, now)
+	t := r.Trace
+	said, since := s.SaidSince(r, now)
 	_, place := words.OutcomeOf(said.Tone)
 	e := &entry{Row: r, said: said, id: address.Row(t.Object), key: t.Key(), place: place, s: s, picture: new(atomic.Pointer[drawnSpark])}
-	e.queue = words.Queue(keys.Of(e.key))
-	if said.Tone != t.Sentence.Tone { // The clock alone brought it here.
-		if e.SinceTone = said.Since; said.Since.IsZero() {
-			e.SinceTone = s.TonedAt(t, said.Tone, now)
-		}
-	}
+	e.SinceTone, e.queue = since, words.Queue(keys.Of(e.key))
 	return e
 }
 

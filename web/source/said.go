@@ -36,6 +36,18 @@ func (s *Source) told(t *telemetry.Trace, now time.Time) decision.Telling {
 // maxTurns bounds how often the clock alone may change a sentence.
 const maxTurns = 16
 
+// SaidSince is what is to be said of a row now, and since when it has had that tone.
+func (s *Source) SaidSince(r telemetry.Row, now time.Time) (said decision.Sentence, since time.Time) {
+	said = s.SaidNow(r.Trace, now)
+	switch {
+	case said.Tone == r.Trace.Sentence.Tone:
+		return said, r.SinceTone
+	case !said.Since.IsZero(): // The clock alone brought it here.
+		return said, said.Since
+	}
+	return said, s.TonedAt(r.Trace, said.Tone, now)
+}
+
 // TonedAt is when the clock alone gave what is said of a sync the tone that it has now.
 func (s *Source) TonedAt(t *telemetry.Trace, tone decision.Tone, now time.Time) time.Time {
 	at := t.Sentence.ChangesAt

@@ -222,7 +222,6 @@ func (a *App) build() error {
 	if a.cluster, err = newCluster(a.opts, a.metrics, a.journal, authority{a.leads, a.rivals.Note}); err != nil {
 		return err
 	}
-	a.metrics.States(metrics.Sources{Journal: a.journal, Waits: a.cluster.waits, Server: a.cluster.server, Leadership: a.leadership(), Rivals: a.rivals.Total, Now: a.opts.Clock.Now})
 	a.startup = &startup{began: time.Now(), now: a.startSteps, took: map[string]time.Duration{}, skipped: map[string]bool{}}
 	if a.opts.Watch {
 		a.shadow = telemetry.NewShadow(controllers.Loops)
@@ -230,8 +229,14 @@ func (a *App) build() error {
 		a.metrics.Shadow(a.shadowState())
 	}
 	a.archive, a.self = a.newHistory(), a.component()
-	a.console, err = web.New(a.consoleOptions(a.journal, a.tally))
-	return err
+	if a.console, err = web.New(a.consoleOptions(a.journal, a.tally)); err != nil {
+		return err
+	}
+	a.metrics.States(metrics.Sources{
+		Journal: a.journal, Waits: a.cluster.waits, Server: a.cluster.server, Leadership: a.leadership(), Rivals: a.rivals.Total,
+		Now: a.opts.Clock.Now, Said: a.console.Said,
+	})
+	return nil
 }
 
 // Start runs loops and console until Stop. It returns once both are started;

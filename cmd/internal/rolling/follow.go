@@ -136,6 +136,9 @@ func (f *follower) turn(ctx context.Context) (done bool, err error) {
 		return true, err
 	}
 	if alone := f.alone(l); alone > 0 {
+		if l.Sentence.Code == rollingupdate.CodeRefused { // Somebody does what is due, in vain.
+			return true, &Stuck{l.text() + " The request stands."}
+		}
 		return f.giveUp(ctx, alone)
 	}
 	return false, nil

@@ -80,6 +80,40 @@ func TestSteeredRequestStands(t *testing.T) {
 	}
 }
 
+// What is due and was refused has somebody who does it: the answer is what is told, and the
+// request stands. An Event from before the last step, or of another write, says nothing of it.
+func TestRefusedIsNotAlone(t *testing.T) {
+	const answer = `admission webhook "sizes.example.com" denied the request: too large`
+	for name, c := range map[string]struct {
+		message string
+		ago     time.Duration
+		refused bool
+	}{
+		"refused":       {"Cannot update ReplicationController web: " + answer, time.Minute, true},
+		"long ago":      {"Cannot update ReplicationController web: " + answer, 3 * time.Hour, false},
+		"another write": {"Cannot delete ReplicationController web: " + answer, time.Minute, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			web := controller("web", 3, blue, map[string]string{
+				rollingupdate.AnnotationRequest: `{"version":1,"id":"x","image":"web:2"}`, rollingupdate.AnnotationStepped: time.Now().Add(-2 * time.Hour).UTC().Format(time.RFC3339Nano),
+			})
+			client, _ := clientOf(web, &corev1.Event{
+				ObjectMeta: metav1.ObjectMeta{Name: "web.1", Namespace: "shop"}, InvolvedObject: corev1.ObjectReference{Kind: "ReplicationController", Name: "web", UID: web.UID},
+				Reason: "FailedRollingUpdate", Message: c.message, LastTimestamp: metav1.NewTime(time.Now().Add(-c.ago)),
+			})
+			err := client.Follow(t.Context(), Started{Old: "web", ID: "x"}, quick(t))
+			stuck, nobody := new(Stuck), new(NoManager)
+			if c.refused != errors.As(err, &stuck) || c.refused == errors.As(err, &nobody) {
+				t.Fatalf("it ended with %v", err)
+			}
+			const want = "shop/web has failed: webhook sizes.example.com denies the write of ReplicationController web (too large). Was tried 1m ago, and will be tried again. The request stands."
+			if c.refused && err.Error() != want {
+				t.Errorf("it says %q, not %q", err, want)
+			}
+		})
+	}
+}
+
 // The rest of what kubectl left is asked for anew, and that request may be withdrawn.
 func TestSteeredRestIsWithdrawn(t *testing.T) {
 	old, n := half("")

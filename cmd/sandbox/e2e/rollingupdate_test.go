@@ -3,9 +3,11 @@ package e2e_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -67,6 +69,8 @@ func TestRollingUpdateCommand(t *testing.T) {
 	u.says(t, 0, "The rolling update of web is complete after", "web", "--image=shop:v2", "--update-period=0s", "--poll-interval=500ms")
 	u.says(t, 0, "at rest: the update to "+foreseen+" was completed", "status", "web")
 
+	u.refused(t)
+
 	next := write(t, t.TempDir(), "next.yaml", nextManifest)
 	u.says(t, 0, "was asked for", "web", "-f", next, "--update-period=1h", "--detach", "--timeout=2h")
 	u.says(t, 1, "in the middle of it this cannot be changed: image none to shop:v4", "web", "--image=shop:v4")
@@ -95,6 +99,23 @@ func (u *updating) long(t *testing.T) {
 		t.Errorf("it was annotated with %s", out)
 	}
 	u.plane.Kubectl(t, "-n", u.namespace, "delete", "rc", name)
+}
+
+// refused asks for an update whose new ReplicationController a quota refuses: who looks on is told.
+func (u *updating) refused(t *testing.T) {
+	t.Helper()
+	u.plane.Kubectl(t, "-n", u.namespace, "create", "quota", "one", "--hard=replicationcontrollers=1")
+	u.plane.Kubectl(t, "-n", u.namespace, "wait", "quota/one", "--for=jsonpath={.status.used.replicationcontrollers}=1", "--timeout=30s")
+	u.says(t, 0, "was asked for", "web", "--image=shop:v3", "--detach")
+	testplane.Until(t, 30*time.Second, "the refusal", func() error {
+		out, errOut, err := loopscope(t.Context(), t, u.plane.Kubeconfig, "rolling-update", "-n", u.namespace, "status", "web")
+		if !strings.Contains(out, "/web has failed: quota one refuses ReplicationController web-") {
+			return fmt.Errorf("%v: %s%s", err, out, errOut)
+		}
+		return nil
+	})
+	u.says(t, 0, "The rolling update of web is taken back after", "abort", "web")
+	u.plane.Kubectl(t, "-n", u.namespace, "delete", "quota/one")
 }
 
 // foresee prints both objects of an update, and returns the name of the new one.

@@ -55,6 +55,8 @@ type controller struct {
 	indexer cache.Indexer
 	pods    cache.Indexer
 	stores  map[string]engine.Store
+	// refused are refusals that Events tell of, where somebody looks on.
+	refused map[types.UID]rollingupdate.Refused
 }
 
 // New builds the loop on shared informers, registers its handlers and starts nothing. The

@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
@@ -21,19 +22,23 @@ import (
 
 // Explain observes one update of a live cluster, decides once and writes nothing: what comes
 // back is the trace that a sync would leave now. It reads the ReplicationControllers and the
-// pods of the namespace. An error is that of the first read that failed, one that names a
+// pods of the namespace, and its Events where it may. An error is that of the first read that failed, one that names a
 // ReplicationController that neither exists nor is replaced by another included.
 func Explain(ctx context.Context, client kubernetes.Interface, namespace, name string, opts engine.Options) (*telemetry.Trace, error) {
-	return ExplainWith(ctx, client, namespace, name, opts)
+	return explain(ctx, client, namespace, name, opts, refusals(ctx, client, namespace))
 }
 
 // ExplainWith is Explain as if these were there, too, or instead of those of their names.
 func ExplainWith(ctx context.Context, client kubernetes.Interface, namespace, name string, opts engine.Options, others ...*corev1.ReplicationController) (*telemetry.Trace, error) {
+	return explain(ctx, client, namespace, name, opts, nil, others...)
+}
+
+func explain(ctx context.Context, client kubernetes.Interface, namespace, name string, opts engine.Options, refused map[types.UID]rollingupdate.Refused, others ...*corev1.ReplicationController) (*telemetry.Trace, error) {
 	opts = opts.WithDefaults()
 	opts.Mode, opts.Metrics = engine.Watch, nil
 	l := engine.New(engine.Settings{Name: rollingupdate.Loop.Name}, client, opts)
 	b := &controller{
-		Loop: l, opts: opts, client: client,
+		Loop: l, opts: opts, client: client, refused: refused,
 		indexer: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc, indexUpdates: updatesOf}),
 		pods:    cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc, family.PodController: family.IndexPod}),
 	}
@@ -65,6 +70,23 @@ func (b *controller) readOnce(ctx context.Context, namespace string) error {
 	keepAll(b.indexer, controllers.Items)
 	keepAll(b.pods, pods.Items)
 	return nil
+}
+
+// refusals are what Events say of the writes that the loop was refused last, by the
+// ReplicationController that they were to be made for. Who may not read Events is told what is due alone.
+func refusals(ctx context.Context, client kubernetes.Interface, namespace string) map[types.UID]rollingupdate.Refused {
+	events, err := client.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.kind=ReplicationController,reason=" + rollingupdate.ReasonFailed})
+	if err != nil {
+		return nil
+	}
+	newest := map[types.UID]rollingupdate.Refused{}
+	for i := range events.Items {
+		e := &events.Items[i]
+		if at := e.LastTimestamp.UTC(); e.Reason == rollingupdate.ReasonFailed && at.After(newest[e.InvolvedObject.UID].At) {
+			newest[e.InvolvedObject.UID] = rollingupdate.Refused{At: at, Message: redact.Message(e.Message)}
+		}
+	}
+	return newest
 }
 
 func keepAll[T corev1.ReplicationController | corev1.Pod](in cache.Indexer, list []T) {

@@ -151,6 +151,20 @@ func (t *updateSync) fill() {
 	}
 	t.fillStrays(keyLabel)
 	s.Echo = t.echoes()
+	s.Refused = t.refused()
+}
+
+// refused is the newest refusal that is known of one of the two; nil for none.
+func (t *updateSync) refused() (newest *rollingupdate.Refused) {
+	for _, rc := range []*corev1.ReplicationController{t.old, t.new} {
+		if rc == nil {
+			continue
+		}
+		if r, is := t.controller.refused[rc.UID]; is && (newest == nil || r.At.After(newest.At)) {
+			newest = &r
+		}
+	}
+	return newest
 }
 
 // keyLabel is the label that tells the pods of the two apart.
