@@ -129,7 +129,7 @@ func estimateOf(t *telemetry.Trace) *decision.Estimate {
 	if err != nil {
 		return nil // A recording of a later version: the rest of the sync stands.
 	}
-	return sim.EstimateOf(s, t.Rounds[len(t.Rounds)-1].Learnt)
+	return sim.EstimateOf(s, t.Rounds[len(t.Rounds)-1])
 }
 
 func (p *printer) estimate(e *decision.Estimate) {

@@ -107,12 +107,25 @@ func (v *view) disrupted(rs *ReplicaSet, known []decision.Finding) []decision.Fi
 
 // unseen are pods of which nothing is known but that they are not available.
 func (v *view) unseen(n int64) decision.Finding {
-	f := decision.Finding{Code: diagnosis.Probe, Count: n, Usual: v.pods().Before(v.s.LastProgress.Add(v.usual())),
-		After: words(prose.Plural(n, " is not ready", " are not ready")), Unblocks: words("when ").Say(prose.Plural(n, "it becomes", "they become")).Say(" ready")}
+	f := decision.Finding{Code: diagnosis.Probe, Count: n, Usual: v.pods().Before(v.s.LastProgress.Add(v.usual())), After: words(prose.Plural(n, " is not ready", " are not ready"))}
+	if ready := v.uncounted(n); ready > 0 {
+		f.Code, f.Count, f.Unblocks = diagnosis.Uncounted, ready, words("when the status counts "+prose.Plural(ready, "it", "them"))
+		f.After = words(prose.Plural(ready, " is", " are") + " ready, and the status of ReplicaSet ").Name(v.newSet.Name).Say(" does not count " + prose.Plural(ready, "it", "them"))
+		return f
+	}
 	if unborn := v.notCreated(); unborn > 0 {
 		f.Code, f.Count, f.After = diagnosis.Starting, unborn, words(prose.Plural(unborn, " is not created yet", " are not created yet"))
 	}
+	f.Unblocks = words("when ").Say(prose.Plural(f.Count, "it becomes", "they become")).Say(" ready")
 	return f
+}
+
+// uncounted are those of n missing pods that are ready, for all that the cache of pods shows.
+func (v *view) uncounted(n int64) int64 {
+	if v.newSet.Startup == nil {
+		return 0
+	}
+	return min(n, v.newSet.Startup.Pods-v.newAvailable())
 }
 
 // notRecreated are pods that the ReplicaSet of the template creates no more, as it is being deleted. Another

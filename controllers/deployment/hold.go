@@ -136,7 +136,7 @@ func (v *view) oldUnblocks(f *decision.Finding) decision.Words {
 
 // ownEnd are findings that say better what ends them than that pods become ready.
 var ownEnd = map[string]bool{diagnosis.NodeGone: true, diagnosis.Gate: true, diagnosis.Init: true, diagnosis.Sidecar: true, diagnosis.Image: true, diagnosis.Namespace: true,
-	diagnosis.Preempted: true, diagnosis.Rejected: true, diagnosis.Evicted: true, diagnosis.Node: true, diagnosis.Setup: true}
+	diagnosis.Preempted: true, diagnosis.Rejected: true, diagnosis.Evicted: true, diagnosis.Node: true, diagnosis.Setup: true, diagnosis.Uncounted: true}
 
 func (v *view) stayReady(needed int64) decision.Words {
 	w := decision.Words{}.Say("when ").Count(fNeeded, needed).Say(" of them ").Say(prose.Plural(needed, "has", "have")).

@@ -56,7 +56,7 @@ func (p *teller) dropped() bool {
 	}
 	lead := words("dropped after ").Count("tries", p.try.Limit).Say(prose.Plural(p.try.Limit, " try", " tries"))
 	if kind, target, o := p.outcome(decision.Refused); o != nil && o.Failure != nil {
-		lead = append(lead.Say(", the last error: "), diagnosis.RefusedWrite(target, kind == decision.CreateReplicaSet, o.Failure.Message)...)
+		lead = append(lead.Say(", the last error: "), refusedWrite(kind, target, o.Failure.Message)...)
 	} else if f := p.last.Failed(); f != nil && f.Failure != nil {
 		lead = lead.Say(", the last error: ").Quote(f.Failure.Message)
 	} else if p.last.Verdict.Invalid != "" {
@@ -110,10 +110,18 @@ func (p *teller) refusal() bool {
 	case o == nil || o.Failure == nil:
 		return false
 	case kind == decision.CreateReplicaSet:
-		return p.fails("create-refused", p.fit(diagnosis.RefusedWrite(target, true, o.Failure.Message)), p.tries())
+		return p.fails("create-refused", p.fit(refusedWrite(kind, target, o.Failure.Message)), p.tries())
 	default:
-		return p.fails("write-refused", p.fit(diagnosis.RefusedWrite(target, false, o.Failure.Message)), p.tries())
+		return p.fails("write-refused", p.fit(refusedWrite(kind, target, o.Failure.Message)), p.tries())
 	}
+}
+
+// refusedWrite tells of a refused write by its kind, which is "" for the status.
+func refusedWrite(kind decision.ActionKind, target decision.Ref, message string) decision.Words {
+	if kind == "" {
+		return diagnosis.RefusedBy(words("its status update"), message, "proceed")
+	}
+	return diagnosis.RefusedWrite(target, kind == decision.CreateReplicaSet, message)
 }
 
 // due says what still has to be written while no API server is there, or able to serve.

@@ -41,13 +41,14 @@ const (
 	Gate           = "readiness-gate"
 	Setup          = "pod-setup"
 	Starting       = "starting"
+	Uncounted      = "uncounted"
 	MinReady       = "min-ready"
 	Terminating    = "pods-terminating"
 )
 
 var ranks = func() map[string]int {
 	order := []string{Namespace, Quota, LimitRange, PodSecurity, ServiceAccount, PriorityClass, Webhook, Policy, Invalid, Forbidden, Refused, Delete,
-		Claim, Gated, Preempted, Node, NodeGone, Rejected, Evicted, Image, Config, Init, Start, Memory, Crash, Sidecar, Startup, Probe, Gate, Setup, Starting, MinReady, Terminating}
+		Claim, Gated, Preempted, Node, NodeGone, Rejected, Evicted, Image, Config, Init, Start, Memory, Crash, Sidecar, Startup, Probe, Gate, Setup, Starting, Uncounted, MinReady, Terminating}
 	m := make(map[string]int, len(order))
 	for i, code := range order {
 		m[code] = i
@@ -157,6 +158,7 @@ var Codes = decision.Reasons{Scope: "worker", Kind: "finding", Doc: "What keeps 
 	because(Gate, "The pods wait for a readiness gate.", oldStay, "Whoever owns the gate sets its condition.", "`kubectl get pod -o yaml`: status.conditions."),
 	because(Setup, "The node of the pods has not set up their volumes and network yet. That takes seconds; where it takes longer, a volume cannot be attached or mounted, a ConfigMap or Secret that is mounted does not exist, or the network plugin fails.", oldStay+" Kubelets keep trying.", "The kubelet succeeds.", "The events of the pods, as FailedMount or FailedCreatePodSandBox: the page shows them, and "+describe),
 	because(Starting, "The pods are starting, and nothing is known to hold them up. If their node has not reported on them, the sentence says so; and if no scheduler chose that node, that the template, or whoever created the pods, named it.", oldStay, "They become ready; or a node that no scheduler chose exists and starts them, or the template names another.", "Wait; where it takes long, `kubectl get nodes`, to see whether the node exists and is ready, "+describe),
+	because(Uncounted, "Pods are ready, and the status of their ReplicaSet, by which a Deployment goes, does not count them.", oldStay, "The loop of ReplicaSets writes that status: it does so within a second or two.", "Where it takes longer, the page of the ReplicaSet says what is in the way; if another program runs that loop, its log does."),
 	because(MinReady, "The pods are ready, but not for minReadySeconds yet.", oldStay, "Only time.", "Wait, or lower minReadySeconds."),
 	because(Terminating, "Pods were deleted and are not gone.", "Recreate starts no new pod.", "The last of them is gone.", "Look at finalizers, a long grace period, or a node that is down."),
 }}

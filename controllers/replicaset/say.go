@@ -46,7 +46,7 @@ func (t *teller) say() {
 		t.parent()
 	default:
 		said := t.refused() || t.wasRefused() || t.namespaceTerminating() || t.beingDeleted() || t.working() || t.expecting() ||
-			t.blocked() || t.settling() || t.scaledToZero() || t.unsettled()
+			t.blocked() || t.releaseDenied() || t.settling() || t.scaledToZero() || t.unsettled()
 		if !said {
 			t.settled()
 		}

@@ -60,6 +60,42 @@ func refusedBy(what decision.Words, o *decision.Outcome) decision.Words {
 	return diagnosis.RefusedBy(what, o.Failure.Message, "proceed")
 }
 
+// releaseDenied is a pod that it still owns, as a policy or webhook denied the release with 422,
+// which is ignored as for a pod that is gone ([RS-6]).
+func (t *teller) releaseDenied() bool {
+	var first *decision.Action
+	var before, after decision.Words
+	denied, strays := int64(0), int64(0)
+	for _, r := range t.rounds {
+		for i := range min(len(r.Verdict.Actions), len(r.Outcomes)) {
+			a, o := &r.Verdict.Actions[i], &r.Outcomes[i]
+			if a.Kind != decision.Release {
+				continue
+			}
+			strays++
+			if o.State != decision.Tolerated || o.Failure == nil {
+				continue
+			}
+			if who, why, named := diagnosis.ByName(o.Failure.Message, "proceed"); named {
+				if denied++; first == nil {
+					first, before, after = a, who, why
+				}
+			}
+		}
+	}
+	if first == nil {
+		return false
+	}
+	what, them := words("the release of pod ").Name(first.Target.Name), "it"
+	if denied > 1 && denied == strays {
+		what, them = words("the release of ").Count("strays", strays).Say(" pods"), "them"
+	}
+	t.is(decision.ToneWaiting, "release-denied", "waiting")
+	t.out.Lead = diagnosis.Fit(slices.Concat(before, what, after).Say(", so it still owns "+them), longLead)
+	t.out.Then = words("Needs action: unblocks when that is allowed; every sync tries it again")
+	return true
+}
+
 // told appends the message of a failed outcome, where there is one.
 func told(w decision.Words, o *decision.Outcome) decision.Words {
 	if o.Failure == nil || o.Failure.Message == "" {

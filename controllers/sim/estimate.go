@@ -8,12 +8,15 @@ import (
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
-// EstimateOf is the estimate of a snapshot of any loop; nil for one of which nothing is known
-// ahead.
-func EstimateOf(s decision.Snapshot, learnt decision.Learnt) *decision.Estimate {
+// EstimateOf is the estimate of a snapshot of any loop, after the last round of its sync; nil for
+// one of which nothing is known ahead, as where a write failed.
+func EstimateOf(s decision.Snapshot, last decision.Round) *decision.Estimate {
+	if last.Failed() != nil {
+		return nil
+	}
 	switch x := s.(type) {
 	case *deployment.Snapshot:
-		return Estimate(x, learnt)
+		return Estimate(x, last.Learnt)
 	case *rollingupdate.Snapshot:
 		return estimateUpdate(x)
 	}

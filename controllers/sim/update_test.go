@@ -109,7 +109,7 @@ func TestUpdateEstimate(t *testing.T) {
 		{"no new pod yet", of("", func(s *rollingupdate.Snapshot) { s.New.Pods = nil }), "No estimate: no new pod has become ready yet"},
 	} {
 		got := ""
-		if e := sim.EstimateOf(c.s, decision.Learnt{}); e != nil {
+		if e := sim.EstimateOf(c.s, decision.Round{}); e != nil {
 			got = e.Words.At(c.s.Now)
 		}
 		if got != c.words {

@@ -73,7 +73,7 @@ func (s *Source) Estimate(t *telemetry.Trace) *decision.Estimate {
 	}
 	var e *decision.Estimate
 	if snap, err := t.Decided(s.Loops); err == nil && len(t.Rounds) > 0 {
-		e = sim.EstimateOf(snap, t.Rounds[len(t.Rounds)-1].Learnt)
+		e = sim.EstimateOf(snap, t.Rounds[len(t.Rounds)-1])
 	}
 	s.estimates.Put(t, e)
 	return e

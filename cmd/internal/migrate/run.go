@@ -24,6 +24,8 @@ const (
 	lookEvery = 100 * time.Millisecond
 	// quietFor is how long a loop may take before what is waited for is said.
 	quietFor = 2 * time.Second
+	// longFor is how long it may take before it is said where to look.
+	longFor = 15 * time.Second
 	// unreachableFor is how long the API server may not answer.
 	unreachableFor = 30 * time.Second
 )
@@ -61,6 +63,7 @@ type Migration struct {
 	said  string        // the newest step
 	wait  time.Time     // since when it is that
 	told  bool          // say has been told of it
+	long  bool          // and of its taking long
 }
 
 // New is a migration with the cluster of a configuration. say is told of every step that is taken
@@ -122,15 +125,30 @@ func (m *Migration) turn(ctx context.Context) (Step, error) {
 	return s, nil
 }
 
-// tell says a step once, and what is waited for once that takes a while.
+// tell says a step once, and what is waited for once that takes a while and once more where it
+// takes long.
 func (m *Migration) tell(s Step) {
 	if s.Text != m.said {
-		m.said, m.wait, m.told = s.Text, time.Now(), false
+		m.said, m.wait, m.told, m.long = s.Text, time.Now(), false, false
 	}
-	if !m.told && (s.Kind == Act || s.Kind == Wait && time.Since(m.wait) >= quietFor) {
+	waited := time.Since(m.wait)
+	if !m.told && (s.Kind == Act || s.Kind == Wait && waited >= quietFor) {
 		m.told = true
 		m.say(s)
 	}
+	if !m.long && s.Kind == Wait && waited >= longFor {
+		m.long = true
+		s.Text += ", for " + prose.Span(waited) + " already: 'loopscope open' shows what keeps it. Ctrl-C leaves things as they are; " + m.goesOn()
+		m.say(s)
+	}
+}
+
+// goesOn is how to continue from here, and how to go back.
+func (m *Migration) goesOn() string {
+	if m.options.Undo {
+		return "the same command continues"
+	}
+	return "the same command continues, and --undo --write goes back"
 }
 
 // attend counts for how long no loop would have replaced a pod.
@@ -186,7 +204,7 @@ func (m *Migration) left(err error) error {
 	if m.now == nil {
 		return text
 	}
-	return fmt.Errorf("%w\nWhere it stands: %s. The same command continues, and --undo --write goes back", text, m.now.phase())
+	return fmt.Errorf("%w\nWhere it stands: %s. %s", text, m.now.phase(), prose.Upper(m.goesOn()))
 }
 
 func (m *Migration) report(end Step, before []corev1.Pod) Report {
