@@ -112,12 +112,8 @@ func (s *Snapshot) check() error {
 		l.instant("echo of "+e.Object+", since", e.Since)
 		l.instant("echo of "+e.Object+", check", e.Check)
 	}
-	if c := s.Changed; c != nil {
-		l.count("more of changed", c.More)
-		if len(c.Fields) > MaxChanged {
-			l.fail("changed names %d paths, more than the %d that are read", len(c.Fields), MaxChanged)
-		}
-	}
+	l.change("changed", s.Changed)
+	l.change("mutated", s.Mutated)
 	for i := range s.ReplicaSets {
 		l.set(&s.ReplicaSets[i])
 	}
@@ -128,6 +124,16 @@ func (s *Snapshot) check() error {
 type limits struct {
 	err       error
 	name, uid map[string]bool
+}
+
+func (l *limits) change(what string, c *TemplateChange) {
+	if c == nil {
+		return
+	}
+	l.count("more of "+what, c.More)
+	if len(c.Fields) > MaxChanged {
+		l.fail("%s names %d paths, more than the %d that are read", what, len(c.Fields), MaxChanged)
+	}
 }
 
 func (l *limits) fail(format string, args ...any) {

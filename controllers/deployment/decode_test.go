@@ -102,6 +102,7 @@ func TestDecodeLimits(t *testing.T) {
 		"condition, updated":            year(func(s *snapshot) *time.Time { return &s.Status.Conditions[0].Updated }),
 		"condition, transition":         year(func(s *snapshot) *time.Time { return &s.Status.Conditions[0].Transition }),
 		"more of changed":               count(func(s *snapshot) *int64 { return &s.Changed.More }),
+		"more of mutated":               count(func(s *snapshot) *int64 { s.Mutated = &deployment.TemplateChange{}; return &s.Mutated.More }),
 		"replicas of a set":             count(func(s *snapshot) *int64 { return &rs(s).Replicas }),
 		"minReadySeconds of a set":      count(func(s *snapshot) *int64 { return &rs(s).MinReady }),
 		"statusReplicas of a set":       count(func(s *snapshot) *int64 { return &rs(s).StatusReplicas }),
@@ -125,6 +126,7 @@ func TestDecodeLimits(t *testing.T) {
 		"created of a disrupted pod":    year(func(s *snapshot) *time.Time { return &rs(s).Disrupted[0].Created }),
 		"disruption of a disrupted pod": year(func(s *snapshot) *time.Time { return &rs(s).Disrupted[0].At }),
 		"arrived":                       {deployment.MaxArrived, func(s *snapshot, n int64) { s.Arrived = make([]string, n) }},
+		"mutated fields":                {deployment.MaxChanged, func(s *snapshot, n int64) { s.Mutated = &deployment.TemplateChange{Fields: make([]decision.Change, n)} }},
 		"changed fields":                {deployment.MaxChanged, func(s *snapshot, n int64) { s.Changed.Fields = make([]decision.Change, n) }},
 		"pods":                          {deployment.MaxBlocking, func(s *snapshot, n int64) { rs(s).Blocking = make([]deployment.Pod, n) }},
 		"terminating pods": {decision.MaxTerminatingPods, func(s *snapshot, n int64) {

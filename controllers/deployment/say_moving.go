@@ -71,15 +71,54 @@ func (p *teller) planned() bool {
 	}
 }
 
+// mutated is a new ReplicaSet that has another template than it was created with, and not for the first time:
+// none is ever that of the template, and one after another is created.
+func (p *teller) mutated() bool {
+	if p.s.Mutated == nil || p.newSet != nil || p.leaf != leafCreates && p.leaf != leafCollides || !p.mutatedAtOnce() {
+		return false
+	}
+	lead := p.s.Mutated.first(words("its ReplicaSets are changed on creation")).Say(", so another one is created each time")
+	return p.fails("mutated", p.fit(lead), words("Needs action: unblocks when the webhook or policy that changes ReplicaSets leaves their templates alone"))
+}
+
+// mutatedAtOnce tells what changes every ReplicaSet within seconds from somebody who edits one.
+func (p *teller) mutatedAtOnce() bool {
+	i := slices.IndexFunc(p.s.ReplicaSets, func(rs ReplicaSet) bool { return rs.Name == p.s.NextName })
+	return i >= 0 && p.s.Status.Collisions != nil && *p.s.Status.Collisions > 0 && p.s.Now.Sub(p.s.ReplicaSets[i].Created) < recent
+}
+
+// first appends the first field of a change, where one is known.
+func (c *TemplateChange) first(w decision.Words) decision.Words {
+	if len(c.Fields) == 0 {
+		return w
+	}
+	w = w.Say(" (").Quote(c.Fields[0].Field)
+	if len(c.Fields) > 1 {
+		w = w.Say(" and others")
+	}
+	return w.Say(")")
+}
+
 // collision is a name taken by another template, in the second round.
 func (p *teller) collision() bool {
-	lead := words("the name ").Name(p.learnt.NameTaken.Name).Say(" is taken by another object, so it raised collisionCount to ").
-		Count("collisions", collided(p.s))
+	lead := p.taken().Say(", so it raised collisionCount to ").Count("collisions", collided(p.s))
 	made := p.written(func(a *decision.Action) bool { return a.Kind == decision.CreateReplicaSet })
 	if len(made) == 0 {
-		return p.moves("collision", lead, words("The next sync uses the next name"))
+		return p.moves("collision", p.fit(lead), words("The next sync uses the next name"))
 	}
-	return p.moves("collision", lead.Say(" and created ").Name(made[0].Target.Name), nil)
+	return p.moves("collision", p.fit(lead.Say(" and created ").Name(made[0].Target.Name)), nil)
+}
+
+// taken says by what the name is taken.
+func (p *teller) taken() decision.Words {
+	n := p.learnt.NameTaken
+	switch {
+	case p.s.Mutated != nil && n.Name == p.s.NextName:
+		return p.s.Mutated.first(words("ReplicaSet ").Name(n.Name).Say(" was changed"))
+	case n.Mine:
+		return words("the name ").Name(n.Name).Say(" is taken by a ReplicaSet of its own with another template")
+	}
+	return words("the name ").Name(n.Name).Say(" is taken by another object")
 }
 
 // made is a new ReplicaSet.

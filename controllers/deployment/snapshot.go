@@ -98,6 +98,9 @@ type Snapshot struct {
 	// Deletion is what keeps it while it is being deleted; nil where it is not, and in older
 	// recordings. Nothing is decided on it.
 	Deletion *decision.Deletion `json:"deletion,omitempty"`
+	// Mutated is how its own ReplicaSet of the next name differs from the template, which is the
+	// one that it was created with; nil where there is no such ReplicaSet. Nothing is decided on it.
+	Mutated *TemplateChange `json:"mutated,omitempty"`
 }
 
 // Echo is a write of ours that its cache does not show yet.

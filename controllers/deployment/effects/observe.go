@@ -167,7 +167,11 @@ func (t *deploymentSync) fillReplicaSets(selector labels.Selector) {
 	t.s.Deletion = family.Deletion(t.d, own)
 	t.s.Changed = t.template.change(own)
 	for _, rs := range own {
-		t.s.ReplicaSets = append(t.s.ReplicaSets, t.replicaSet(rs, true, selector.Matches(labels.Set(rs.Labels))))
+		one := t.replicaSet(rs, true, selector.Matches(labels.Set(rs.Labels)))
+		if rs.Name == t.s.NextName && !one.SameTemplate {
+			t.s.Mutated = templateDifference(&t.d.Spec.Template, &rs.Spec.Template)
+		}
+		t.s.ReplicaSets = append(t.s.ReplicaSets, one)
 	}
 	for _, rs := range family.OrphansIn(t.controller.owned, t.d.Namespace) {
 		if selector.Matches(labels.Set(rs.Labels)) {

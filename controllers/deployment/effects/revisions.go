@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/telemetry/changes"
@@ -51,9 +52,14 @@ func compareRevisions(a, b string) int {
 
 // templateChange is masked as the fields of a cause are.
 func templateChange(from, to *appsv1.ReplicaSet) *deployment.TemplateChange {
-	all := changes.Template(withoutHash(&from.Spec.Template), withoutHash(&to.Spec.Template))
-	c := &deployment.TemplateChange{From: redact.Number(from.Annotations[AnnotationRevision]), To: redact.Number(to.Annotations[AnnotationRevision])}
-	c.More = int64(max(0, len(all)-deployment.MaxChanged))
+	c := templateDifference(&from.Spec.Template, &to.Spec.Template)
+	c.From, c.To = redact.Number(from.Annotations[AnnotationRevision]), redact.Number(to.Annotations[AnnotationRevision])
+	return c
+}
+
+func templateDifference(from, to *corev1.PodTemplateSpec) *deployment.TemplateChange {
+	all := changes.Template(withoutHash(from), withoutHash(to))
+	c := &deployment.TemplateChange{More: int64(max(0, len(all)-deployment.MaxChanged))}
 	for _, f := range all[:len(all)-int(c.More)] {
 		f.Field = strings.TrimPrefix(f.Field, changes.PathTemplate+".")
 		c.Fields = append(c.Fields, decision.Change{Field: f.Field, From: f.From, To: f.To})

@@ -47,6 +47,36 @@ func TestNameOfTheNextReplicaSet(t *testing.T) {
 	}
 }
 
+// How the ReplicaSet of the next name differs from the template that it was created with is seen, and nothing
+// of any other one.
+func TestMutatedReplicaSet(t *testing.T) {
+	labels := map[string]string{"app": "web"}
+	d := lab.Deployment("web", "d", "")
+	d.Spec.Template = *lab.Template(labels, "shop:v1")
+	next := "web-" + TemplateHash(&d.Spec.Template, nil)
+	for name, c := range map[string]struct {
+		name   string
+		change func(*corev1.PodTemplateSpec)
+		want   *deployment.TemplateChange
+	}{
+		"as it was created": {next, func(*corev1.PodTemplateSpec) {}, nil},
+		"mutated": {next, func(p *corev1.PodTemplateSpec) {
+			p.Annotations = map[string]string{"token": "s3cret"}
+			p.Spec.Containers[0].Image = "shop:v2"
+		}, &deployment.TemplateChange{Fields: []decision.Change{{Field: "containers[web].image", From: "shop:v1", To: "shop:v2"}, {Field: "metadata.annotations[token]"}}}},
+		"another one": {"web-old", func(p *corev1.PodTemplateSpec) { p.Spec.Containers[0].Image = "shop:v0" }, nil},
+	} {
+		caches := newDeploymentCaches(t)
+		rs := &appsv1.ReplicaSet{ObjectMeta: lab.Object(c.name, "r", "1", labels, lab.OwnedBy(family.KindDeployment, "web", "d"))}
+		rs.Spec.Template = *d.Spec.Template.DeepCopy()
+		c.change(&rs.Spec.Template)
+		caches.Add(t, d, rs)
+		if s := lookedAt(t, caches).s; len(s.ReplicaSets) != 1 || !cmp.Equal(s.Mutated, c.want) {
+			t.Errorf("%s: %d ReplicaSets, %+v", name, len(s.ReplicaSets), s.Mutated)
+		}
+	}
+}
+
 // A selector that cannot be read says why and matches nothing; an empty one selects all.
 func TestSelectorsOfADeploymentsSnapshot(t *testing.T) {
 	const odd = `"Near" is not a valid label selector operator`
