@@ -97,7 +97,7 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request) {
 	}}
 	switch err := s.sendExport(r.Context(), x, q); {
 	case err != nil && x.to == nil:
-		s.pages.Fail(w, r, true, answer.NewProblem(http.StatusServiceUnavailable, "no-archive", "The kept syncs cannot be read right now.", views.Text{}.Code(prose.Clip(err.Error(), 300))).RetryIn(5*time.Second))
+		s.pages.Fail(w, r, true, page.NoArchive(err))
 	case err != nil:
 		s.src.Opts.Logger.Warn("Export ended early", "err", err)
 		panic(http.ErrAbortHandler) // What was sent must not look complete.

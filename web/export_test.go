@@ -136,12 +136,20 @@ func (shut) Each(context.Context, telemetry.Query, func(*telemetry.Trace) error)
 	return errors.New("history: the file is not open yet")
 }
 
-// An export that cannot begin says why.
-func TestExportOfNothingReadable(t *testing.T) {
+func (shut) State() telemetry.ArchiveState { return telemetry.ArchiveState{} }
+
+func (shut) Search(context.Context, telemetry.Query) (telemetry.Hits, error) {
+	return telemetry.Hits{}, errors.New("history: the file is not open yet")
+}
+
+// An export that cannot begin says why, and so does a search.
+func TestNothingReadable(t *testing.T) {
 	_, h := newWorld(t, storyNow).serve(func(o *Options) { o.Archive = shut{} })
-	res, body := get(t, h.URL, "/export.jsonl")
-	if res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Content-Disposition") != "" || res.Header.Get("Retry-After") == "" || !strings.Contains(body, "the file is not open yet") {
-		t.Errorf("%s, %v: %s", res.Status, res.Header, body)
+	for _, path := range []string{"/export.jsonl", "/history", "/history.json"} {
+		res, body := get(t, h.URL, path)
+		if res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Content-Disposition") != "" || res.Header.Get("Retry-After") == "" || !strings.Contains(body, "the file is not open yet") {
+			t.Errorf("%s: %s, %v: %s", path, res.Status, res.Header, body)
+		}
 	}
 }
 

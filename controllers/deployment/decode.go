@@ -195,6 +195,9 @@ func (l *limits) set(rs *ReplicaSet) {
 	l.optional("terminating of ReplicaSet "+rs.Name, rs.Terminating)
 	l.optional("least of ReplicaSet "+rs.Name, rs.Least)
 	l.instant("created of ReplicaSet "+rs.Name, rs.Created)
+	if rs.Lost != nil {
+		l.count("lost pods of ReplicaSet "+rs.Name, rs.Lost.Count)
+	}
 	if c := rs.Startup; c != nil {
 		l.count("pods that came of ReplicaSet "+rs.Name, c.Pods)
 		if c.Fastest < 0 || c.Slowest < c.Fastest || c.Slowest > MaxStartupTime {

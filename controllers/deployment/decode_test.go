@@ -109,6 +109,7 @@ func TestDecodeLimits(t *testing.T) {
 		"ready of a set":                count(func(s *snapshot) *int64 { return &rs(s).Ready }),
 		"available of a set":            count(func(s *snapshot) *int64 { return &rs(s).Available }),
 		"nonTerminal of a set":          count(func(s *snapshot) *int64 { return &rs(s).NonTerminal }),
+		"lost pods of a set":            count(func(s *snapshot) *int64 { rs(s).Lost = &decision.LostPods{}; return &rs(s).Lost.Count }),
 		"unavailable of a set":          count(func(s *snapshot) *int64 { return &rs(s).Unavailable }),
 		"ending of a set":               count(func(s *snapshot) *int64 { return &rs(s).TerminatingNow }),
 		"terminating of a set":          optional(func(s *snapshot) **int64 { return &rs(s).Terminating }),

@@ -85,7 +85,7 @@ func (v *view) ofNew() []decision.Finding {
 	var list []decision.Finding
 	switch n := v.notCreated(); {
 	case !rs.Deleting:
-		list = v.refusals(rs)
+		list = append(v.refusals(rs), v.lost(rs)...)
 	case n > 0:
 		list = append(list, v.notRecreated(n))
 	}
@@ -94,6 +94,15 @@ func (v *view) ofNew() []decision.Finding {
 		list = append(list, v.unseen(n))
 	}
 	return append(list, v.disrupted(rs, list)...)
+}
+
+// lost are the missing pods of a ReplicaSet whose pods do not match its selector once they exist.
+func (v *view) lost(rs *ReplicaSet) []decision.Finding {
+	n := v.missing()
+	if rs.Lost == nil || n <= 0 {
+		return nil
+	}
+	return []decision.Finding{diagnosis.Unmatched(n, rs.Name, rs.Lost)}
 }
 
 // disrupted are the pods of a ReplicaSet that the cluster took away, while some are

@@ -189,6 +189,9 @@ type ReplicaSet struct {
 	Startup *StartupTimes `json:"came,omitempty"`
 	// Deletion is what keeps it while it is being deleted, as that of the Deployment.
 	Deletion *decision.Deletion `json:"deletion,omitempty"`
+	// Lost are pods that it has made lately and that do not match its selector; nil for none. Nothing is
+	// decided on them.
+	Lost *decision.LostPods `json:"lost,omitempty"`
 }
 
 // TemplateChange is what differs between the templates of two revisions. Images,

@@ -21,6 +21,7 @@ const (
 	Invalid        = "invalid-pod"
 	Forbidden      = "forbidden"
 	Refused        = "replica-failure"
+	Mutated        = "pods-mutated"
 	Delete         = "delete-refused"
 	Claim          = "volume-claim"
 	Gated          = "scheduling-gated"
@@ -47,7 +48,7 @@ const (
 )
 
 var ranks = func() map[string]int {
-	order := []string{Namespace, Quota, LimitRange, PodSecurity, ServiceAccount, PriorityClass, Webhook, Policy, Invalid, Forbidden, Refused, Delete,
+	order := []string{Namespace, Quota, LimitRange, PodSecurity, ServiceAccount, PriorityClass, Webhook, Policy, Invalid, Forbidden, Refused, Delete, Mutated,
 		Claim, Gated, Preempted, Node, NodeGone, Rejected, Evicted, Image, Config, Init, Start, Memory, Crash, Sidecar, Startup, Probe, Gate, Setup, Starting, Uncounted, MinReady, Terminating}
 	m := make(map[string]int, len(order))
 	for i, code := range order {
@@ -139,6 +140,7 @@ var Codes = decision.Reasons{Scope: "worker", Kind: "finding", Doc: "What keeps 
 	because(Forbidden, "The loop itself may not create pods in the namespace.", triesOn, "Its service account is granted the permission.", "`kubectl auth can-i create pods -n NAMESPACE --as=USER`, with the user that the message names."),
 	because(Refused, "The API server refuses the pods for a reason that only its message gives.", triesOn, "The refusing component allows them, or the template changes.", "Read the message; events of the namespace say the same."),
 	because(Delete, "The API server refuses to delete pods.", "It is tried again with back-off.", "The refusing component allows it.", "Read the message, and look at the webhooks."),
+	because(Mutated, "The pods do not match the selector of their ReplicaSet as soon as they are created, as a mutating webhook or policy changes their labels.", "The ReplicaSet releases them and creates others, without end; nobody deletes them.", "Whatever changes pods leaves the labels alone that the ReplicaSet selects by.", "`kubectl get mutatingwebhookconfigurations,mutatingadmissionpolicies`: look for one that matches pods. Scale to 0 meanwhile, and delete the pods that have no owner."),
 	because(Claim, "The pods wait for a PersistentVolumeClaim that is missing or not bound.", oldStay, "The claim exists and is bound.", "`kubectl get pvc` and `kubectl describe pvc`."),
 	because(Gated, "The pods have scheduling gates, so the scheduler leaves them alone.", oldStay, "Whoever set the gates removes them.", "Look for the controller that the gate is named after."),
 	because(Preempted, "Pods of higher priority preempted the pods. It stands before the scheduler's reasons, as it is why no node has room.", oldStay, "Pods of higher priority leave, or a node has more room.", "`kubectl get events --field-selector reason=Preempted` says for whom; `kubectl get priorityclass`."),

@@ -65,6 +65,8 @@ func (s *Snapshot) check() error {
 		return fmt.Errorf("%d pods are more than the %d that are read", len(s.Pods), MaxSnapshotPods)
 	case len(s.TerminatingPods) > decision.MaxTerminatingPods:
 		return fmt.Errorf("it describes %d terminating pods, more than the %d that are read", len(s.TerminatingPods), decision.MaxTerminatingPods)
+	case s.Lost != nil && (s.Lost.Count < 0 || s.Lost.Count > math.MaxInt32):
+		return fmt.Errorf("%d lost pods: use 0 to %d", s.Lost.Count, math.MaxInt32)
 	case s.Deletion != nil && (s.Deletion.Blocking < 0 || s.Deletion.Blocking > math.MaxInt32):
 		return fmt.Errorf("%d pods that block its deletion: use 0 to %d", s.Deletion.Blocking, math.MaxInt32)
 	}

@@ -45,7 +45,7 @@ func (t *teller) say() {
 	case leafParent:
 		t.parent()
 	default:
-		said := t.refused() || t.wasRefused() || t.namespaceTerminating() || t.beingDeleted() || t.working() || t.expecting() ||
+		said := t.refused() || t.wasRefused() || t.namespaceTerminating() || t.beingDeleted() || t.losing() || t.working() || t.expecting() ||
 			t.blocked() || t.releaseDenied() || t.settling() || t.scaledToZero() || t.unsettled()
 		if !said {
 			t.settled()

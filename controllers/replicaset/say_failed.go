@@ -60,6 +60,17 @@ func refusedBy(what decision.Words, o *decision.Outcome) decision.Words {
 	return diagnosis.RefusedBy(what, o.Failure.Message, "proceed")
 }
 
+// losing is one whose pods do not match its selector as soon as they exist: it releases them, and creates
+// others for them.
+func (t *teller) losing() bool {
+	if t.s.Lost == nil || t.tally.pods >= t.s.Want {
+		return false
+	}
+	t.fail("losing-pods")
+	t.out.Lead, t.out.Then = diagnosis.OfLost(t.s.Lost)
+	return true
+}
+
 // releaseDenied is a pod that it still owns, as a policy or webhook denied the release with 422,
 // which is ignored as for a pod that is gone ([RS-6]).
 func (t *teller) releaseDenied() bool {

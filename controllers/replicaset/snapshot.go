@@ -67,6 +67,9 @@ type Snapshot struct {
 	TerminatingPods []decision.TerminatingPod `json:"leaving,omitempty"`
 	// Controlled is set where something other than a Deployment controls it. Nothing is decided on it.
 	Controlled bool `json:"controlled,omitempty"`
+	// Lost are pods that it has made lately and that do not match its selector; nil for none. Nothing is
+	// decided on them.
+	Lost *decision.LostPods `json:"lost,omitempty"`
 }
 
 // Echo is a write of ours that its cache does not show yet.

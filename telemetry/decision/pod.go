@@ -118,6 +118,13 @@ type Disruption struct {
 	At      time.Time `json:"at,omitzero"`
 }
 
+// LostPods are pods that do not match the selector of the object that they were just made for.
+type LostPods struct {
+	Count int64 `json:"count"`
+	// Label is the first label of the selector that the first of them lacks, "" where it is not known.
+	Label string `json:"label,omitempty"`
+}
+
 // DisruptedPod is a pod that the cluster ended.
 type DisruptedPod struct {
 	Name    string    `json:"name"`

@@ -108,7 +108,7 @@ func (s *Pages) History(q *page.Query) (*page.Page, error) {
 	case errors.Is(err, context.DeadlineExceeded):
 		return nil, answer.NewProblem(http.StatusGatewayTimeout, "slow-search", "That search takes too long.", views.Say("Narrow it with ns:, name:, since: and until:.")).Link("All of the history", "/history")
 	case err != nil:
-		return nil, fmt.Errorf("search the history: %w", err)
+		return nil, page.NoArchive(err).Link("All of the history", "/history")
 	}
 	// They come in the order in which they ended, and are shown by when they started.
 	slices.SortStableFunc(found.Hits, func(a, b telemetry.Hit) int { return b.Started.Compare(a.Started) })

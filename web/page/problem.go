@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
@@ -48,6 +49,11 @@ func (s *Maker) Fail(w http.ResponseWriter, r *http.Request, twin bool, err erro
 		return
 	}
 	answer.New(r, e.Status, "text/html; charset=utf-8", b.Bytes()).Send(w, r)
+}
+
+// NoArchive is a history that cannot be read now, as its file is not open yet or not usable.
+func NoArchive(err error) *answer.Problem {
+	return answer.NewProblem(http.StatusServiceUnavailable, "no-archive", "The kept syncs cannot be read right now.", views.Text{}.Code(prose.Clip(err.Error(), 300))).RetryIn(5 * time.Second)
 }
 
 // broken is the page of a defect. Its id ties the page to the log.

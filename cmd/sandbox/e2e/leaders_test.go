@@ -196,9 +196,13 @@ func (e *electorate) checkConsoles(t *testing.T) {
 		if page, err := m.page("/deployments", "text/html"); err != nil || !strings.Contains(tags.ReplaceAllString(page, ""), want) {
 			t.Errorf("%s: %v, no %q in %s", uid, err, want, page)
 		}
-		if page, err := m.page("/history?q=loop:lease", "text/html"); err != nil || !strings.Contains(page, "is held: ") {
-			t.Errorf("%s: its history does not say who led: %v, %s", uid, err, page)
-		}
+		testplane.Until(t, 10*time.Second, "the history of "+uid, func() error { // It has just started, and opens its file beside.
+			page, err := m.page("/history?q=loop:lease", "text/html")
+			if err != nil || !strings.Contains(page, "is held: ") {
+				return fmt.Errorf("it does not say who led: %w, %s", err, page)
+			}
+			return nil
+		})
 		if page, err := m.page("/metrics", "text/plain"); err != nil || !strings.Contains(page, "\nloopscope_rival_writes_total 0\n") || !strings.Contains(page, `leader_election_master_status{name="loopscope-manager"}`) {
 			t.Errorf("%s: it has seen a rival, or has no metrics: %v", uid, err)
 		}

@@ -208,6 +208,9 @@ func (t *deploymentSync) replicaSet(rs *appsv1.ReplicaSet, mine, matches bool) d
 		pods := family.PodsOf(t.controller.pods, rs.Namespace, family.KindReplicaSet, rs.Name, string(rs.UID))
 		t.fillPods(&out, pods)
 		out.Deletion = family.Deletion(rs, pods)
+		if out.Replicas > 0 {
+			out.Lost = family.Lost(rs.Name, rs.Spec.Selector, t.s.Now, pods, family.PodsIn(t.controller.pods, rs.Namespace))
+		}
 	}
 	return out
 }

@@ -95,7 +95,9 @@ func (t *replicaSetSync) fillPods(selector labels.Selector) {
 	for _, p := range own {
 		t.addPod(p, full, true, selector.Matches(labels.Set(p.Labels)))
 	}
-	for _, p := range family.PodsIn(t.controller.pods, rs.Namespace) {
+	free := family.PodsIn(t.controller.pods, rs.Namespace)
+	t.s.Lost = family.Lost(rs.Name, rs.Spec.Selector, t.s.Now, own, free)
+	for _, p := range free {
 		if selector.Matches(labels.Set(p.Labels)) {
 			t.addPod(p, full, false, true)
 		}
