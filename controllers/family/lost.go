@@ -1,7 +1,6 @@
 package family
 
 import (
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -19,16 +18,16 @@ const (
 	fewestLost = 3
 )
 
-// Lost are the pods of the last minute that were made for an owner of a name, as theirs begin with it, and
-// that its selector does not match; nil where they are too few to mean anything. pods are its own, and those of
-// the namespace without a controller, as it releases what does not match.
+// Lost are the pods of the last minute that were made for an owner, as their generateName says, and that its
+// selector does not match; nil where they are too few to mean anything. pods are its own, and those of the
+// namespace without a controller, as it releases what does not match.
 func Lost(owner string, selector *metav1.LabelSelector, now time.Time, pods ...[]*corev1.Pod) *decision.LostPods {
 	var lost decision.LostPods
 	var matches labels.Selector
 	var first *corev1.Pod
 	for _, list := range pods {
 		for _, p := range list {
-			if !strings.HasPrefix(p.Name, owner+"-") || now.Sub(p.CreationTimestamp.Time) >= lostWithin {
+			if p.GenerateName != owner+"-" || now.Sub(p.CreationTimestamp.Time) >= lostWithin {
 				continue
 			}
 			if matches == nil {

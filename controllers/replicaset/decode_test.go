@@ -76,6 +76,8 @@ func TestDecodeRefuses(t *testing.T) {
 		{"other kind", with("kind", "DaemonSet"), `kind "DaemonSet": use ReplicaSet or ReplicationController`},
 		{"no instant", with("now", nil), `no "now": give the instant of the decision`},
 		{"no name", with("name", ""), "found, but without a name"},
+		{"fewer lost pods than none", with("lost", map[string]any{"count": -1}), "-1 lost pods: use 0 to 2147483647"},
+		{"too many lost pods", with("lost", map[string]any{"count": 1 << 31}), "2147483648 lost pods: use 0 to"},
 		{"negative want", with("want", -1), "want -1: use 0 to 2147483647"},
 		{"too great a want", with("want", 1<<31), "want 2147483648: use 0 to"},
 		{"negative minReadySeconds", with("minReadySeconds", -1), "minReadySeconds -1"},

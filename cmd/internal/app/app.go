@@ -232,10 +232,7 @@ func (a *App) build() error {
 	if a.console, err = web.New(a.consoleOptions(a.journal, a.tally)); err != nil {
 		return err
 	}
-	a.metrics.States(metrics.Sources{
-		Journal: a.journal, Waits: a.cluster.waits, Server: a.cluster.server, Leadership: a.leadership(), Rivals: a.rivals.Total,
-		Now: a.opts.Clock.Now, Said: a.console.Said,
-	})
+	a.metrics.States(metrics.Sources{Journal: a.journal, Waits: a.cluster.waits, Server: a.cluster.server, Leadership: a.leadership(), Rivals: a.rivals.Total, Now: a.opts.Clock.Now, Said: a.console.Said})
 	return nil
 }
 
