@@ -47,11 +47,11 @@ var varying = []struct {
 	plain   string
 }{
 	{regexp.MustCompile(`\s+`), " "},
-	{regexp.MustCompile(`\b\d+(\.\d+)?(ms|d|h|m|s)( \d+(d|h|m|s))*\b`), "<time>"},
 	{regexp.MustCompile(`\b\d\d:\d\d(:\d\d)?\b`), "<clock>"},
 	{regexp.MustCompile(`\b(web)-[0-9a-z]{6,10}-[0-9a-z]{5}\b`), "$1-<hash>-<pod>"},
 	{regexp.MustCompile(`\b(web)-[0-9a-z]{8,10}\b`), "$1-<hash>"},
 	{regexp.MustCompile(`\b(web|old|set|rc)-[0-9a-z]{5}\b`), "$1-<pod>"},
+	{regexp.MustCompile(`\b\d+(\.\d+)?(ms|d|h|m|s)( \d+(d|h|m|s))*\b`), "<time>"}, // after the names, which may end like one
 	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`), "<uid>"},
 	{regexp.MustCompile(`\brv \d+\b`), "rv <rv>"},
 	{regexp.MustCompile(`127\.0\.0\.1:\d+`), "127.0.0.1:<port>"},
@@ -73,6 +73,7 @@ func TestPlain(t *testing.T) {
 	for text, want := range map[string]string{
 		"a/web is waiting: 1 of 2 for 2m 40s,  web-7d4b9c6f5x-q8m2s\n crashed 3 times.": "ns/web is waiting: 1 of 2 for <time>, web-<hash>-<pod> crashed 3 times.",
 		"a/web is settled: web-7d4b9c6f5x since 03:05, rv 12.":                          "ns/web is settled: web-<hash> since <clock>, rv <rv>.",
+		"new pod web-7d4b9c6f5x-2457d needs it":                                         "new pod web-<hash>-<pod> needs it",
 		"deadline in 9m 4s; back-off 16s":                                               "deadline in <time>; back-off <time>",
 	} {
 		if got := plain(text, "a"); got != want {
