@@ -3,6 +3,7 @@ package effects
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,28 +18,48 @@ import (
 	"github.com/loopscope/loopscope/controllers/family"
 	"github.com/loopscope/loopscope/controllers/rollingupdate"
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/redact"
 )
 
 // Explain observes one update of a live cluster, decides once and writes nothing: what comes
 // back is the trace that a sync would leave now. It reads the ReplicationControllers and the
-// pods of the namespace, and its Events where it may. An error is that of the first read that failed, one that names a
-// ReplicationController that neither exists nor is replaced by another included.
+// pods of the namespace, and, where a write is due and it may, its Events. An error is that of the first read that failed,
+// one that names a ReplicationController that neither exists nor is replaced by another included.
 func Explain(ctx context.Context, client kubernetes.Interface, namespace, name string, opts engine.Options) (*telemetry.Trace, error) {
-	return explain(ctx, client, namespace, name, opts, refusals(ctx, client, namespace))
+	b, err := onlooker(ctx, client, namespace, opts)
+	if err != nil {
+		return nil, err
+	}
+	t, err := b.look(ctx, namespace, name)
+	if err != nil || !writes(t) {
+		return t, err
+	}
+	if b.refused = refusals(ctx, client, namespace); len(b.refused) == 0 {
+		return t, nil
+	}
+	return b.look(ctx, namespace, name)
 }
 
-// ExplainWith is Explain as if these were there, too, or instead of those of their names.
+// ExplainWith is Explain as if these were there, too, or instead of those of their names. It reads no Events.
 func ExplainWith(ctx context.Context, client kubernetes.Interface, namespace, name string, opts engine.Options, others ...*corev1.ReplicationController) (*telemetry.Trace, error) {
-	return explain(ctx, client, namespace, name, opts, nil, others...)
+	b, err := onlooker(ctx, client, namespace, opts)
+	if err != nil {
+		return nil, err
+	}
+	for _, rc := range others {
+		_ = b.indexer.Update(rc) // It has metadata, which is all that an index asks for.
+	}
+	return b.look(ctx, namespace, name)
 }
 
-func explain(ctx context.Context, client kubernetes.Interface, namespace, name string, opts engine.Options, refused map[types.UID]rollingupdate.Refused, others ...*corev1.ReplicationController) (*telemetry.Trace, error) {
+// onlooker is a controller that writes nothing, with what is in a namespace now.
+func onlooker(ctx context.Context, client kubernetes.Interface, namespace string, opts engine.Options) (*controller, error) {
 	opts = opts.WithDefaults()
 	opts.Mode, opts.Metrics = engine.Watch, nil
 	l := engine.New(engine.Settings{Name: rollingupdate.Loop.Name}, client, opts)
 	b := &controller{
-		Loop: l, opts: opts, client: client, refused: refused,
+		Loop: l, opts: opts, client: client,
 		indexer: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc, indexUpdates: updatesOf}),
 		pods:    cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc, family.PodController: family.IndexPod}),
 	}
@@ -46,15 +67,21 @@ func explain(ctx context.Context, client kubernetes.Interface, namespace, name s
 	if err := b.readOnce(ctx, namespace); err != nil {
 		return nil, redact.Error(err)
 	}
-	for _, rc := range others {
-		_ = b.indexer.Update(rc) // It has metadata, which is all that an index asks for.
-	}
 	l.Use(b)
-	t := l.Look(ctx, namespace, name)
+	return b, nil
+}
+
+func (b *controller) look(ctx context.Context, namespace, name string) (*telemetry.Trace, error) {
+	t := b.Look(ctx, namespace, name)
 	if t.Gone {
 		return nil, apierrors.NewNotFound(schema.GroupResource{Resource: family.ResourceReplicationControllers}, name)
 	}
 	return t, nil
+}
+
+// writes reports whether the next sync would write.
+func writes(t *telemetry.Trace) bool {
+	return slices.ContainsFunc(t.Rounds, func(r decision.Round) bool { return len(r.Verdict.Actions) > 0 })
 }
 
 // readOnce fills the caches with what is in a namespace.
