@@ -114,6 +114,7 @@ func (s *Snapshot) check() error {
 	}
 	l.change("changed", s.Changed)
 	l.change("mutated", s.Mutated)
+	l.contest(s.Contest)
 	for i := range s.ReplicaSets {
 		l.set(&s.ReplicaSets[i])
 	}

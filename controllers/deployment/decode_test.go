@@ -77,6 +77,10 @@ func TestDecodeLimits(t *testing.T) {
 		return change{9000, func(s *snapshot, n int64) { *to(s) = time.Date(int(n), 1, 1, 0, 0, 0, 0, time.UTC) }}
 	}
 	rs := func(s *snapshot) *deployment.ReplicaSet { return &s.ReplicaSets[0] }
+	contest := func(s *snapshot) *deployment.Contest {
+		s.Contest = &deployment.Contest{Field: deployment.ContestedTemplate}
+		return s.Contest
+	}
 	pod := func(s *snapshot) *deployment.Pod { return &rs(s).Blocking[0] }
 	for name, c := range map[string]change{
 		"want":                          count(func(s *snapshot) *int64 { return &s.Want }),
@@ -102,6 +106,12 @@ func TestDecodeLimits(t *testing.T) {
 		"condition, updated":            year(func(s *snapshot) *time.Time { return &s.Status.Conditions[0].Updated }),
 		"condition, transition":         year(func(s *snapshot) *time.Time { return &s.Status.Conditions[0].Transition }),
 		"more of changed":               count(func(s *snapshot) *int64 { return &s.Changed.More }),
+		"since of a contest":            year(func(s *snapshot) *time.Time { return &contest(s).Since }),
+		"last of a contest":             year(func(s *snapshot) *time.Time { return &contest(s).Last }),
+		"changes of a contest":          count(func(s *snapshot) *int64 { return &contest(s).Changes }),
+		"low of a contest":              count(func(s *snapshot) *int64 { return &contest(s).Low }),
+		"high of a contest":             count(func(s *snapshot) *int64 { return &contest(s).High }),
+		"managers of a contest":         {deployment.MaxContestants, func(s *snapshot, n int64) { contest(s).By = make([]string, n) }},
 		"more of mutated":               count(func(s *snapshot) *int64 { s.Mutated = &deployment.TemplateChange{}; return &s.Mutated.More }),
 		"replicas of a set":             count(func(s *snapshot) *int64 { return &rs(s).Replicas }),
 		"minReadySeconds of a set":      count(func(s *snapshot) *int64 { return &rs(s).MinReady }),

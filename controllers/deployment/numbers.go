@@ -31,10 +31,13 @@ const (
 	fProgress     = "lastProgress"
 	fStart        = "size"
 	fRevision     = "revision"
+	fChanges      = "changes"
+	fLow          = "low"
+	fHigh         = "high"
 )
 
 // allNumbers is how many Numbers there are at most.
-const allNumbers = 22
+const allNumbers = 25
 
 // Numbers are the key numbers of a Deployment as facts of this sync: those of
 // the page header first, then those that a sentence may count with. available
@@ -76,7 +79,7 @@ func (v *view) numbers() []decision.Fact {
 	if s.Deletion != nil {
 		facts = append(facts, decision.Count(decision.FactBlocking, v.blocking()))
 	}
-	facts = append(append(facts, s.Recent.Facts()...), decision.Diagnosis{Findings: v.relevant()}.Facts()...)
+	facts = append(append(append(facts, s.Recent.Facts()...), s.Contest.facts()...), decision.Diagnosis{Findings: v.relevant()}.Facts()...)
 	return append(facts, decision.Diagnosis{Findings: diagnosis.Beside(v.diagnosis().Findings)}.Facts()...)
 }
 

@@ -13,7 +13,7 @@ const recent = time.Minute
 // sentence says what there is to say, as of p.now. What makes the rest pointless
 // comes first, then in the order of tones: failed, neutral, moving, waiting, ok.
 func (p *teller) sentence() decision.Sentence {
-	said := p.ended() || p.failed() || p.paused() || p.mutated() || p.planned() || p.wrote() || p.moving() || p.interrupted()
+	said := p.ended() || p.failed() || p.paused() || p.mutated() || p.contested() || p.planned() || p.wrote() || p.moving() || p.interrupted()
 	if !said {
 		p.waitsOrIdle()
 	}

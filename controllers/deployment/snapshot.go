@@ -101,6 +101,9 @@ type Snapshot struct {
 	// Mutated is how its own ReplicaSet of the next name differs from the template, which is the
 	// one that it was created with; nil where there is no such ReplicaSet. Nothing is decided on it.
 	Mutated *TemplateChange `json:"mutated,omitempty"`
+	// Contest is a field that others change again and again, as far as this process has seen; nil for
+	// none. Nothing is decided on it.
+	Contest *Contest `json:"contest,omitempty"`
 }
 
 // Echo is a write of ours that its cache does not show yet.

@@ -102,7 +102,7 @@ func From(s *deployment.Snapshot) (*Cluster, error) {
 	}
 	c := &Cluster{Rules: Rules{Terminate: usualTermination}, spec: *s, now: s.Now.UTC().Round(0), begin: func(s *deployment.Snapshot) core { return deployment.NewSync(s) },
 		images: map[string]int{}, fates: map[int]Fate{}}
-	c.spec.Echo, c.spec.LiveReads, c.spec.ReplicaSets, c.spec.Recent, c.spec.Arrived = nil, nil, nil, nil, nil
+	c.spec.Echo, c.spec.LiveReads, c.spec.ReplicaSets, c.spec.Recent, c.spec.Arrived, c.spec.Contest = nil, nil, nil, nil, nil, nil
 	c.due.now = true
 	sets := *s
 	sets.ReplicaSets = slices.Clone(s.ReplicaSets)

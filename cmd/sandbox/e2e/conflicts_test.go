@@ -5,6 +5,11 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/loopscope/loopscope/cmd/sandbox/testplane"
 )
 
 // TestNoConflicts counts what our user agents wrote, in a namespace in which
@@ -115,4 +120,32 @@ func TestConflictsAreTold(t *testing.T) {
 			t.Errorf("conflict %d of %s is excused by the kill: %t", i, log[i].object(), got)
 		}
 	}
+}
+
+// TestToolsThatFight: of two tools that set one size back and forth, both are named.
+func TestToolsThatFight(t *testing.T) {
+	t.Parallel()
+	plane := ownPlane(t)
+	client := clientOf(t, plane.Plane)
+	namespace := newNamespace(t, client, "fight")
+	create(t, client, namespace, oneByOne("web", 2, 0))
+	waitSettled(t, client, namespace, "web")
+	testplane.Until(t, settleLimit, "both tools", func() error {
+		for _, by := range []struct{ tool, size string }{{"autoscaler", "3"}, {"helm", "2"}} {
+			_, err := client.AppsV1().Deployments(namespace).Patch(t.Context(), "web", types.MergePatchType, []byte(`{"spec":{"replicas":`+by.size+`}}`), metav1.PatchOptions{FieldManager: by.tool})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		var twin struct {
+			Page struct {
+				Head struct{ Sentence string }
+			}
+		}
+		fetchJSON(t, plane.Dashboard+"/deployments/"+namespace+"/web.json", &twin)
+		if said := twin.Page.Head.Sentence; !strings.Contains(said, "is waiting: autoscaler and helm scale it back and forth between 2 and 3: ") {
+			return fmt.Errorf("it says %q", said)
+		}
+		return nil
+	})
 }

@@ -67,6 +67,7 @@ type deploymentController struct {
 	progress    progress
 	wakes       wakeLimiter
 	changes     engine.Recent[objectChanges]
+	contests    contests
 }
 
 // New builds the Deployment loop on shared informers, registers its
@@ -135,7 +136,9 @@ func (b *deploymentController) deploymentHandler() cache.ResourceEventHandler {
 					b.forget(old)
 				}
 				changed := deploymentFields(old, d)
-				b.Enqueue(engine.KeyOf(d), changes.Modified(family.KindDeployment, old, d, changed, b.OwnAuthor(family.KindDeployment, old, d, changed), b.now()))
+				cause := changes.Modified(family.KindDeployment, old, d, changed, b.OwnAuthor(family.KindDeployment, old, d, changed), b.now())
+				b.contests.note(old, d, &cause)
+				b.Enqueue(engine.KeyOf(d), cause)
 			}
 		},
 		DeleteFunc: func(obj any) {
@@ -154,6 +157,7 @@ func (b *deploymentController) deploymentHandler() cache.ResourceEventHandler {
 func (b *deploymentController) forget(d *appsv1.Deployment) {
 	b.opts.Managers.Forget(d.UID)
 	b.opts.Ledger.Forget(d.UID)
+	b.contests.forget(d.UID)
 	b.forgetKey(engine.KeyOf(d))
 }
 

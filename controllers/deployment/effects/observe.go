@@ -124,6 +124,7 @@ func (t *deploymentSync) fill() {
 	s.Lag = t.controller.opts.Ledger.Lag()
 	s.NamespaceTerminating = t.controller.opts.Ledger.TerminatingSince(d.Namespace, d.CreationTimestamp.Time)
 	s.Recent = engine.Current(t.controller.changes.Of(t.key, s.UID).change, s.Now)
+	s.Contest = t.controller.contests.current(d.UID, s.Now)
 	s.CountTerminating = t.controller.opts.TerminatingReplicas()
 	s.SizeEventsBefore132 = t.controller.opts.Release().Before(engine.ReleaseSizeEvents)
 	t.template = t.controller.templates.get(t.key, d)

@@ -1,0 +1,121 @@
+package deployment
+
+import (
+	"time"
+
+	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/prose"
+)
+
+// Contest is a field that others change again and again, so that this loop gets nowhere.
+type Contest struct {
+	Field ContestedField `json:"field"`
+	// Since is the first of Changes, and Last the newest.
+	Since   time.Time `json:"since"`
+	Last    time.Time `json:"last"`
+	Changes int64     `json:"changes"`
+	// By names up to MaxContestants field managers that made them, as far as they are known.
+	By []string `json:"by,omitempty"`
+	// BackAndForth is set where they set it back to what it was before; otherwise no rollout
+	// completed between the changes.
+	BackAndForth bool `json:"backAndForth,omitempty"`
+	// Low and High are the sizes that it was given, of a size.
+	Low  int64 `json:"low,omitempty"`
+	High int64 `json:"high,omitempty"`
+}
+
+// ContestedField is what a contest is about.
+type ContestedField string
+
+// The fields that are watched.
+const (
+	ContestedTemplate ContestedField = "spec.template"
+	ContestedSize     ContestedField = "spec.replicas"
+)
+
+// MaxContestants bounds the managers that are named.
+const MaxContestants = 3
+
+// A contest is over when nobody has changed the field for three times as long as it took on
+// average, within these bounds.
+const (
+	shortestTruce = 15 * time.Second
+	longestTruce  = 10 * time.Minute
+)
+
+// Over is when the contest is over unless the field is changed again.
+func (c *Contest) Over() time.Time {
+	between := min(c.Last.Sub(c.Since)/time.Duration(max(1, c.Changes-1)), longestTruce)
+	return c.Last.Add(min(max(shortestTruce, 3*between), longestTruce))
+}
+
+// contested is a field that is changed so often that nothing comes of it. Pods that cannot start are
+// the nearer cause.
+func (p *teller) contested() bool {
+	c := p.s.Contest
+	if c == nil || !p.now.Before(c.Over()) {
+		return false
+	}
+	if f := p.blocker(); f != nil && f.NeedsAction {
+		return false
+	}
+	p.out.NoteChange(c.Over(), p.now)
+	p.out.Since = c.Since
+	times := func(w decision.Words) decision.Words {
+		return w.Say(": ").Count(fChanges, c.Changes).Say(prose.Plural(c.Changes, " time", " times") + " in ").Since(c.Since)
+	}
+	switch {
+	case !c.BackAndForth:
+		lead := times(words("its template is changed again before any rollout completes"))
+		if len(c.By) > 0 {
+			lead = append(lead.Say(", by "), listed(c.By)...)
+		}
+		return p.waits("contested", p.fit(lead), words("Needs action: unblocks when the template is left alone until a rollout completes"))
+	case c.Field == ContestedSize:
+		lead := listed(c.By).Say(" scale it back and forth between ").Count(fLow, c.Low).Say(" and ").Count(fHigh, c.High)
+		return p.waits("contested", p.fit(times(lead)), words("Needs action: unblocks when only one of them sets its size"))
+	default:
+		return p.waits("contested", p.fit(times(listed(c.By).Say(" change its template back and forth"))), words("Needs action: unblocks when only one of them changes it"))
+	}
+}
+
+// listed is "a, b and c". Managers may call themselves what they like.
+func listed(names []string) (w decision.Words) {
+	for i, name := range names {
+		switch {
+		case i > 0 && i == len(names)-1:
+			w = w.Say(" and ")
+		case i > 0:
+			w = w.Say(", ")
+		}
+		w = w.Quote(name)
+	}
+	return w
+}
+
+// facts are what its sentence counts with.
+func (c *Contest) facts() []decision.Fact {
+	if c == nil {
+		return nil
+	}
+	return []decision.Fact{decision.Count(fChanges, c.Changes), decision.Count(fLow, c.Low), decision.Count(fHigh, c.High)}
+}
+
+func (l *limits) contest(c *Contest) {
+	if c == nil {
+		return
+	}
+	l.instant("since of the contest", c.Since)
+	l.instant("last of the contest", c.Last)
+	l.count("changes of the contest", c.Changes)
+	l.count("low of the contest", c.Low)
+	l.count("high of the contest", c.High)
+	switch {
+	case c.Field != ContestedTemplate && c.Field != ContestedSize:
+		l.fail("a contest is about %q: use %s or %s", c.Field, ContestedTemplate, ContestedSize)
+	case len(c.By) > MaxContestants:
+		l.fail("a contest names %d managers, more than the %d that are read", len(c.By), MaxContestants)
+	case (c.BackAndForth || c.Field == ContestedSize) && len(c.By) < 2:
+		l.fail("a contest back and forth names %d managers: it takes two", len(c.By))
+	}
+}

@@ -1,0 +1,153 @@
+package effects
+
+import (
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/family"
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/changes"
+	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/redact"
+)
+
+const (
+	// unrelated is after how long a change has nothing to do with the one before it.
+	unrelated = 10 * time.Minute
+	// manyUnfinished is how many templates in turn are more than somebody's second and third try.
+	manyUnfinished = 4
+	// manyReturns is how often a field has to be set back to what it was before.
+	manyReturns = 3
+	// earlierValues bounds what is remembered of those.
+	earlierValues = 4
+)
+
+// contests remembers how the template and the size of each Deployment were changed lately. The
+// zero value is ready.
+type contests struct {
+	mu sync.Mutex
+	of map[types.UID]*contest
+}
+
+// contest is of one Deployment. Of unfinished, the changes since a rollout completed are kept alone.
+type contest struct{ template, unfinished, size series }
+
+// series are changes of one field, each soon after the one before.
+type series struct {
+	since, last time.Time
+	changes     int64
+	returns     int      // to a value that it had before
+	values      []string // those that it had, but for the present one
+	by          []string
+	low, high   int64
+}
+
+// note takes a change of a Deployment by whom its cause names.
+func (c *contests) note(old, d *appsv1.Deployment, cause *telemetry.Cause) {
+	changed := func(field string) bool {
+		return slices.ContainsFunc(cause.Fields, func(f decision.Change) bool { return f.Field == field })
+	}
+	template, size := changed(changes.PathTemplate), changed(pathReplicas)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known := c.of[d.UID]
+	if known == nil && !template && !size {
+		return
+	}
+	if known == nil {
+		known = &contest{}
+		if c.of == nil {
+			c.of = map[types.UID]*contest{}
+		}
+		c.of[d.UID] = known
+	}
+	if template {
+		was, is := TemplateHash(&old.Spec.Template, nil), TemplateHash(&d.Spec.Template, nil)
+		known.template.add(was, is, cause)
+		known.unfinished.add(was, is, cause)
+	}
+	if d.Spec.Paused || rolledOut(d) {
+		known.unfinished = series{}
+	}
+	if size {
+		was, is := family.DefaultToOne(old.Spec.Replicas), family.DefaultToOne(d.Spec.Replicas)
+		known.size.add(strconv.Itoa(int(was)), strconv.Itoa(int(is)), cause)
+		known.size.between(int64(was), int64(is))
+	}
+}
+
+// rolledOut reports whether all pods are of the newest template, and available.
+func rolledOut(d *appsv1.Deployment) bool {
+	s, want := &d.Status, family.DefaultToOne(d.Spec.Replicas)
+	return s.ObservedGeneration >= d.Generation && s.UpdatedReplicas == want && s.Replicas == want && s.AvailableReplicas == want
+}
+
+func (s *series) add(was, is string, cause *telemetry.Cause) {
+	if cause.At.Sub(s.last) > unrelated {
+		*s = series{since: cause.At}
+	}
+	s.last = cause.At
+	s.changes++
+	if slices.Contains(s.values, is) {
+		s.returns++
+	}
+	if !slices.Contains(s.values, was) {
+		s.values = append(s.values[max(0, len(s.values)-earlierValues+1):], was)
+	}
+	for _, name := range cause.Managers() {
+		if name = redact.Line(name); !slices.Contains(s.by, name) && len(s.by) < deployment.MaxContestants {
+			s.by = append(s.by, name)
+			slices.Sort(s.by)
+		}
+	}
+}
+
+func (s *series) between(sizes ...int64) {
+	if s.changes == 1 {
+		s.low, s.high = sizes[0], sizes[0]
+	}
+	s.low, s.high = min(s.low, slices.Min(sizes)), max(s.high, slices.Max(sizes))
+}
+
+// backAndForth reports whether at least two set a field back time and again. One alone, such as an
+// autoscaler, may have its reasons.
+func (s *series) backAndForth() bool { return s.returns >= manyReturns && len(s.by) > 1 }
+
+// current is what a snapshot takes of it; nil for nothing.
+func (c *contests) current(d types.UID, now time.Time) *deployment.Contest {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known := c.of[d]
+	switch {
+	case known == nil:
+		return nil
+	case known.template.backAndForth():
+		return known.template.contest(deployment.ContestedTemplate, now)
+	case known.unfinished.changes >= manyUnfinished:
+		return known.unfinished.contest(deployment.ContestedTemplate, now)
+	case known.size.backAndForth():
+		return known.size.contest(deployment.ContestedSize, now)
+	default:
+		return nil
+	}
+}
+
+func (s *series) contest(field deployment.ContestedField, now time.Time) *deployment.Contest {
+	c := &deployment.Contest{Field: field, Since: s.since, Last: s.last, Changes: s.changes, By: slices.Clone(s.by), BackAndForth: s.backAndForth(), Low: s.low, High: s.high}
+	if !now.Before(c.Over()) {
+		return nil
+	}
+	return c
+}
+
+func (c *contests) forget(d types.UID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.of, d)
+}

@@ -1,0 +1,173 @@
+package effects
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/internal/lab"
+	"github.com/loopscope/loopscope/telemetry/changes"
+)
+
+// contestant changes one Deployment time and again.
+type contestant struct {
+	contests
+	is  *appsv1.Deployment
+	now time.Time
+}
+
+func newContestant() *contestant {
+	replicas := int32(3)
+	return &contestant{now: lab.Noon, is: &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{UID: "d-1", Generation: 1}, Spec: appsv1.DeploymentSpec{
+		Replicas: &replicas, Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "shop:a"}}}},
+	}}}
+}
+
+// change is one that some managers make after a while.
+func (c *contestant) change(after time.Duration, by string, edit func(*appsv1.Deployment)) {
+	c.now = c.now.Add(after)
+	was := c.is
+	c.is = was.DeepCopy()
+	edit(c.is)
+	if !equality.Semantic.DeepEqual(was.Spec, c.is.Spec) {
+		c.is.Generation++
+	}
+	fields := deploymentFields(was, c.is)
+	cause := changes.Modified("Deployment", was, c.is, fields, by, c.now)
+	c.note(was, c.is, &cause)
+}
+
+func image(tag string) func(*appsv1.Deployment) {
+	return func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "shop:" + tag }
+}
+
+func size(n int32) func(*appsv1.Deployment) {
+	return func(d *appsv1.Deployment) { d.Spec.Replicas = &n }
+}
+
+func paused(d *appsv1.Deployment) { d.Spec.Paused = true }
+
+// complete is the status of a rollout that has come to its end.
+func complete(d *appsv1.Deployment) {
+	n := *d.Spec.Replicas
+	d.Status = appsv1.DeploymentStatus{ObservedGeneration: d.Generation, Replicas: n, UpdatedReplicas: n, AvailableReplicas: n}
+}
+
+func TestContests(t *testing.T) {
+	second, minute := time.Second, time.Minute
+	template := func(changes int64, back bool, since, last time.Duration, by ...string) *deployment.Contest {
+		return &deployment.Contest{Field: deployment.ContestedTemplate, Changes: changes, BackAndForth: back, Since: lab.Noon.Add(since), Last: lab.Noon.Add(last), By: by}
+	}
+	for _, tc := range []struct {
+		name string
+		do   func(*contestant)
+		want *deployment.Contest
+	}{
+		{"no change", func(*contestant) {}, nil},
+		{"two set its template back and forth, and each rollout completes", func(c *contestant) {
+			for range 2 {
+				c.change(minute, "kubectl-edit", image("b"))
+				c.change(second, "", complete)
+				c.change(minute, "argocd-controller", image("a"))
+				c.change(second, "", complete)
+			}
+		}, template(4, true, minute, 4*minute+3*second, "argocd-controller", "kubectl-edit")},
+		{"an image and two undos", func(c *contestant) {
+			c.change(minute, "kubectl-set", image("b"))
+			c.change(minute, "kubectl-rollout", image("a"))
+			c.change(minute, "kubectl-set", image("b"))
+		}, nil},
+		{"one changes it, and no rollout completes", func(c *contestant) {
+			for i := range 5 {
+				c.change(second, "operator", image(fmt.Sprint(i)))
+			}
+		}, template(5, false, second, 5*second, "operator")},
+		{"nobody knows who changes it", func(c *contestant) {
+			for i := range 4 {
+				c.change(second, "", image(fmt.Sprint(i)))
+			}
+		}, template(4, false, second, 4*second)},
+		{"new templates whose rollouts complete", func(c *contestant) {
+			for i := range 9 {
+				c.change(second, "helm", image(fmt.Sprint(i)))
+				c.change(second, "", complete)
+			}
+		}, nil},
+		{"a rollout completed among them", func(c *contestant) {
+			for i := range 9 {
+				c.change(second, "helm", image(fmt.Sprint(i)))
+				if i == 3 {
+					c.change(0, "", complete)
+				}
+			}
+		}, template(5, false, 5*second, 9*second, "helm")},
+		{"it is paused meanwhile", func(c *contestant) {
+			c.change(second, "kubectl-patch", paused)
+			for i := range 9 {
+				c.change(second, "helm", image(fmt.Sprint(i)))
+			}
+		}, nil},
+		{"one change in a quarter of an hour", func(c *contestant) {
+			for i := range 9 {
+				c.change(15*minute, "helm", image(fmt.Sprint(i)))
+			}
+		}, nil},
+		{"an autoscaler, and a tool that knows one size", func(c *contestant) {
+			for i := range int32(3) {
+				c.change(10*second, "kube-controller-manager", size(5+i))
+				c.change(10*second, "argocd-controller", size(3))
+			}
+		}, &deployment.Contest{Field: deployment.ContestedSize, Changes: 6, BackAndForth: true, Since: lab.Noon.Add(10 * second), Last: lab.Noon.Add(minute), Low: 3, High: 7, By: []string{"argocd-controller", "kube-controller-manager"}}},
+		{"an autoscaler alone", func(c *contestant) {
+			for range 9 {
+				c.change(10*second, "kube-controller-manager", size(5))
+				c.change(10*second, "kube-controller-manager", size(3))
+			}
+		}, nil},
+		{"many", func(c *contestant) {
+			for i := range 12 {
+				c.change(second, fmt.Sprint("tool-", 9-i%5), image(fmt.Sprint(i%2)))
+			}
+		}, template(12, true, second, 12*second, "tool-7", "tool-8", "tool-9")},
+		{"it was deleted", func(c *contestant) {
+			for i := range 5 {
+				c.change(second, "operator", image(fmt.Sprint(i)))
+			}
+			c.forget("d-1")
+		}, nil},
+		{"over for a while", func(c *contestant) {
+			for i := range 5 {
+				c.change(second, "operator", image(fmt.Sprint(i)))
+			}
+			c.now = c.now.Add(15 * second)
+		}, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := newContestant()
+			tc.do(c)
+			if diff := cmp.Diff(tc.want, c.current("d-1", c.now)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// What is told of an update ends by itself, three of its changes after the last.
+func TestContestIsOver(t *testing.T) {
+	c := newContestant()
+	for i := range 5 {
+		c.change(20*time.Second, "operator", image(fmt.Sprint(i)))
+	}
+	for after, told := range map[time.Duration]bool{59 * time.Second: true, time.Minute: false} {
+		if got := c.current("d-1", c.now.Add(after)); (got != nil) != told {
+			t.Errorf("after %s: %+v", after, got)
+		}
+	}
+}
