@@ -89,6 +89,23 @@ func TestContests(t *testing.T) {
 				c.change(second, "operator", image(fmt.Sprint(i)))
 			}
 		}, template(5, false, second, 5*second, "operator")},
+		{"two change it in turn, and no rollout completes", func(c *contestant) {
+			for i := range 6 {
+				c.change(second, []string{"helm", "kubectl-edit"}[i%2], image(fmt.Sprint(i)))
+			}
+		}, template(6, false, second, 6*second, "helm", "kubectl-edit")},
+		{"rollouts that are not complete", func(c *contestant) {
+			for i, with := range []appsv1.DeploymentStatus{
+				{Replicas: 4, UpdatedReplicas: 3, AvailableReplicas: 3}, {Replicas: 3, UpdatedReplicas: 2, AvailableReplicas: 3}, {Replicas: 3, UpdatedReplicas: 3, AvailableReplicas: 2},
+				{ObservedGeneration: -1, Replicas: 3, UpdatedReplicas: 3, AvailableReplicas: 3},
+			} {
+				c.change(second, "helm", image(fmt.Sprint(i)))
+				c.change(0, "", func(d *appsv1.Deployment) {
+					d.Status = with
+					d.Status.ObservedGeneration += d.Generation
+				})
+			}
+		}, template(4, false, second, 4*second, "helm")},
 		{"nobody knows who changes it", func(c *contestant) {
 			for i := range 4 {
 				c.change(second, "", image(fmt.Sprint(i)))
@@ -119,12 +136,29 @@ func TestContests(t *testing.T) {
 				c.change(15*minute, "helm", image(fmt.Sprint(i)))
 			}
 		}, nil},
+		{"one change in ten minutes", func(c *contestant) {
+			for i := range 9 {
+				c.change(10*minute, "helm", image(fmt.Sprint(i)))
+			}
+		}, template(9, false, 10*minute, 90*minute, "helm")},
+		{"two that scale it up in turn", func(c *contestant) {
+			for i := range int32(6) {
+				c.change(second, []string{"helm", "kubectl-edit"}[i%2], size(4+i))
+			}
+		}, nil},
 		{"an autoscaler, and a tool that knows one size", func(c *contestant) {
 			for i := range int32(3) {
-				c.change(10*second, "kube-controller-manager", size(5+i))
+				c.change(10*second, "kube-controller-manager", size(7-i))
 				c.change(10*second, "argocd-controller", size(3))
 			}
 		}, &deployment.Contest{Field: deployment.ContestedSize, Changes: 6, BackAndForth: true, Since: lab.Noon.Add(10 * second), Last: lab.Noon.Add(minute), Low: 3, High: 7, By: []string{"argocd-controller", "kube-controller-manager"}}},
+		{"two tools, and a size from before both", func(c *contestant) {
+			for range 2 {
+				c.change(10*second, "kube-controller-manager", size(7))
+				c.change(10*second, "argocd-controller", size(4))
+			}
+			c.change(10*second, "kube-controller-manager", size(7))
+		}, &deployment.Contest{Field: deployment.ContestedSize, Changes: 5, BackAndForth: true, Since: lab.Noon.Add(10 * second), Last: lab.Noon.Add(50 * second), Low: 3, High: 7, By: []string{"argocd-controller", "kube-controller-manager"}}},
 		{"an autoscaler alone", func(c *contestant) {
 			for range 9 {
 				c.change(10*second, "kube-controller-manager", size(5))
@@ -156,6 +190,15 @@ func TestContests(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// Nothing is kept of a Deployment whose status alone changes.
+func TestNoContestOfAStatus(t *testing.T) {
+	c := newContestant()
+	c.change(time.Second, "", complete)
+	if len(c.of) > 0 {
+		t.Errorf("%d are kept", len(c.of))
 	}
 }
 
