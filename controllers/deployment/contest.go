@@ -19,6 +19,8 @@ type Contest struct {
 	// BackAndForth is set where they set it back to what it was before; otherwise no rollout
 	// completed between the changes.
 	BackAndForth bool `json:"backAndForth,omitempty"`
+	// Object is the ReplicaSet, of the size of one: they set it, and each time it was set back.
+	Object string `json:"object,omitempty"`
 	// Low and High are the sizes that it was given, of a size.
 	Low  int64 `json:"low,omitempty"`
 	High int64 `json:"high,omitempty"`
@@ -31,6 +33,7 @@ type ContestedField string
 const (
 	ContestedTemplate ContestedField = "spec.template"
 	ContestedSize     ContestedField = "spec.replicas"
+	ContestedSet      ContestedField = "replicaset.spec.replicas"
 )
 
 // MaxContestants bounds the managers that are named.
@@ -61,21 +64,26 @@ func (p *teller) contested() bool {
 	}
 	p.out.NoteChange(c.Over(), p.now)
 	p.out.Since = c.Since
-	times := func(w decision.Words) decision.Words {
-		return w.Say(": ").Count(fChanges, c.Changes).Say(prose.Plural(c.Changes, " time", " times") + " in ").Since(c.Since)
+	lead, end := c.words()
+	lead = lead.Say(": ").Count(fChanges, c.Changes).Say(prose.Plural(c.Changes, " time", " times") + " in ").Since(c.Since)
+	if !c.BackAndForth && len(c.By) > 0 {
+		lead = append(lead.Say(", by "), listed(c.By)...)
 	}
+	return p.waits("contested", p.fit(lead), words("Needs action: unblocks when "+end))
+}
+
+// words say who changes what, and what ends that.
+func (c *Contest) words() (lead decision.Words, end string) {
 	switch {
 	case !c.BackAndForth:
-		lead := times(words("its template is changed again before any rollout completes"))
-		if len(c.By) > 0 {
-			lead = append(lead.Say(", by "), listed(c.By)...)
-		}
-		return p.waits("contested", p.fit(lead), words("Needs action: unblocks when the template is left alone until a rollout completes"))
+		return words("its template is changed again before any rollout completes"), "the template is left alone until a rollout completes"
+	case c.Field == ContestedSet:
+		scale := prose.Plural(int64(len(c.By)), " scales", " scale")
+		return listed(c.By).Say(scale + " ReplicaSet ").Name(c.Object).Say(", and it is scaled back each time"), "only the Deployment is scaled"
 	case c.Field == ContestedSize:
-		lead := listed(c.By).Say(" scale it back and forth between ").Count(fLow, c.Low).Say(" and ").Count(fHigh, c.High)
-		return p.waits("contested", p.fit(times(lead)), words("Needs action: unblocks when only one of them sets its size"))
+		return listed(c.By).Say(" scale it back and forth between ").Count(fLow, c.Low).Say(" and ").Count(fHigh, c.High), "only one of them sets its size"
 	default:
-		return p.waits("contested", p.fit(times(listed(c.By).Say(" change its template back and forth"))), words("Needs action: unblocks when only one of them changes it"))
+		return listed(c.By).Say(" change its template back and forth"), "only one of them changes it"
 	}
 }
 
@@ -110,12 +118,19 @@ func (l *limits) contest(c *Contest) {
 	l.count("changes of the contest", c.Changes)
 	l.count("low of the contest", c.Low)
 	l.count("high of the contest", c.High)
+	least := 0
 	switch {
-	case c.Field != ContestedTemplate && c.Field != ContestedSize:
-		l.fail("a contest is about %q: use %s or %s", c.Field, ContestedTemplate, ContestedSize)
+	case c.Field == ContestedSet:
+		least = 1
+	case c.BackAndForth || c.Field == ContestedSize:
+		least = 2
+	}
+	switch {
+	case c.Field != ContestedTemplate && c.Field != ContestedSize && c.Field != ContestedSet:
+		l.fail("a contest is about %q: use %s, %s or %s", c.Field, ContestedTemplate, ContestedSize, ContestedSet)
 	case len(c.By) > MaxContestants:
 		l.fail("a contest names %d managers, more than the %d that are read", len(c.By), MaxContestants)
-	case (c.BackAndForth || c.Field == ContestedSize) && len(c.By) < 2:
-		l.fail("a contest back and forth names %d managers: it takes two", len(c.By))
+	case len(c.By) < least:
+		l.fail("a contest about %s names %d managers: it takes %d", c.Field, len(c.By), least)
 	}
 }

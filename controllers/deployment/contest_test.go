@@ -35,8 +35,10 @@ func TestDecodeContest(t *testing.T) {
 		`{"field": "spec.template", "backAndForth": true, "by": ["helm", "kubectl"]}`:              "",
 		`{"field": "spec.replicas", "by": ["helm", "kubectl"]}`:                                    "",
 		`{"field": "spec.paused", "by": ["helm", "kubectl"]}`:                                      `a contest is about "spec.paused"`,
-		`{"field": "spec.template", "backAndForth": true, "by": ["helm"]}`:                         "names 1 managers: it takes two",
-		`{"field": "spec.replicas"}`:                                                               "names 0 managers: it takes two",
+		`{"field": "replicaset.spec.replicas", "by": ["helm"]}`:                                    "",
+		`{"field": "replicaset.spec.replicas"}`:                                                    "names 0 managers: it takes 1",
+		`{"field": "spec.template", "backAndForth": true, "by": ["helm"]}`:                         "names 1 managers: it takes 2",
+		`{"field": "spec.replicas"}`:                                                               "names 0 managers: it takes 2",
 		`{"field": "spec.replicas", "by": ["helm", "kubectl", "argocd-controller", "autoscaler"]}`: "names 4 managers, more than the 3 that are read",
 	} {
 		_, err := deployment.Decode([]byte(`{"v": 1, "now": "2026-11-21T03:13:00Z", "found": true, "name": "web", "contest": ` + contest + `}`))

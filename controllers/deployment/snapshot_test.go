@@ -64,9 +64,9 @@ func drawSnapshot(t *rapid.T) *deployment.Snapshot {
 			Object: "web-1", Count: drawCount(t, "news count"), From: drawCount(t, "news from"), To: drawCount(t, "news to"), Became: drawCount(t, "news became")}
 	}
 	if rarely("contest") {
-		s.Contest = &deployment.Contest{Field: rapid.SampledFrom([]deployment.ContestedField{deployment.ContestedTemplate, deployment.ContestedSize}).Draw(t, "contested"),
+		s.Contest = &deployment.Contest{Field: rapid.SampledFrom([]deployment.ContestedField{deployment.ContestedTemplate, deployment.ContestedSize, deployment.ContestedSet}).Draw(t, "contested"),
 			Since: drawTime(t, "contest since"), Last: drawTime(t, "contest last"), Changes: drawCount(t, "contest changes"),
-			By: []string{"helm", "kubectl-edit"}, BackAndForth: true, Low: drawCount(t, "contest low"), High: drawCount(t, "contest high")}
+			By: []string{"helm", "kubectl-edit"}, BackAndForth: true, Object: "web-1", Low: drawCount(t, "contest low"), High: drawCount(t, "contest high")}
 	}
 	if rarely("learnt") {
 		s.Learnt = rapid.SampledFrom([]decision.Learnt{{Parent: "gone"}, {NamespaceTerminating: true}, {ChildrenGone: []string{"1"}},

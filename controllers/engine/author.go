@@ -33,14 +33,14 @@ func (l *Loop) OwnAuthor(kind string, old, new metav1.Object, changed []decision
 		return l.Author(old, new, changed)
 	}
 	names := l.opts.Managers.Wrote(old, new, changed)
-	if slices.Contains(names, upstream) && l.mode() == Act {
-		l.opts.Rival(upstream, kind+" "+KeyOf(new))
+	if slices.Contains(names, Upstream) && l.mode() == Act {
+		l.opts.Rival(Upstream, kind+" "+KeyOf(new))
 	}
 	return strings.Join(names, telemetry.BetweenManagers)
 }
 
-// upstream is the field manager of the program whose loops these are.
-const upstream = "kube-controller-manager"
+// Upstream is the field manager of the program whose loops these are.
+const Upstream = "kube-controller-manager"
 
 // signedAlike is for a change that seems to be ours, of which no sync is known: another
 // process made it under our name, unless a reply to this one was lost.

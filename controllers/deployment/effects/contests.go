@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/controllers/family"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/changes"
@@ -36,7 +37,13 @@ type contests struct {
 }
 
 // contest is of one Deployment. Of unfinished, the changes since a rollout completed are kept alone.
-type contest struct{ template, unfinished, size series }
+type contest struct {
+	template, unfinished, size series
+	// resizes are those by others of the ReplicaSet of that name, which was set back so many times.
+	resizes series
+	set     string
+	setBack int
+}
 
 // series are changes of one field, each soon after the one before.
 type series struct {
@@ -56,17 +63,10 @@ func (c *contests) note(old, d *appsv1.Deployment, cause *telemetry.Cause) {
 	template, size := changed(changes.PathTemplate), changed(pathReplicas)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	known := c.of[d.UID]
-	if known == nil && !template && !size {
+	if c.of[d.UID] == nil && !template && !size {
 		return
 	}
-	if known == nil {
-		known = &contest{}
-		if c.of == nil {
-			c.of = map[types.UID]*contest{}
-		}
-		c.of[d.UID] = known
-	}
+	known := c.get(d.UID)
 	if template {
 		was, is := TemplateHash(&old.Spec.Template, nil), TemplateHash(&d.Spec.Template, nil)
 		known.template.add(was, is, cause)
@@ -80,6 +80,45 @@ func (c *contests) note(old, d *appsv1.Deployment, cause *telemetry.Cause) {
 		known.size.add(strconv.Itoa(int(was)), strconv.Itoa(int(is)), cause)
 		known.size.between(int64(was), int64(is))
 	}
+}
+
+// noteSet takes a change of a ReplicaSet of a Deployment: by others, or by whoever runs the Deployment loop.
+func (c *contests) noteSet(d types.UID, old, rs *appsv1.ReplicaSet, cause *telemetry.Cause) {
+	was, is := family.DefaultToOne(old.Spec.Replicas), family.DefaultToOne(rs.Spec.Replicas)
+	if was == is {
+		return
+	}
+	others := slices.ContainsFunc(cause.Managers(), func(name string) bool { return name != engine.Upstream })
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.of[d] == nil && !others {
+		return
+	}
+	known := c.get(d)
+	if known.set != rs.Name {
+		known.set, known.resizes = rs.Name, series{}
+	}
+	switch {
+	case others:
+		if known.resizes.add(strconv.Itoa(int(was)), strconv.Itoa(int(is)), cause); known.resizes.changes == 1 {
+			known.setBack = 0
+		}
+	case slices.Contains(known.resizes.values, strconv.Itoa(int(is))):
+		known.setBack++
+	}
+}
+
+// get is what is known of a Deployment, from now on.
+func (c *contests) get(d types.UID) *contest {
+	known := c.of[d]
+	if known == nil {
+		known = &contest{}
+		if c.of == nil {
+			c.of = map[types.UID]*contest{}
+		}
+		c.of[d] = known
+	}
+	return known
 }
 
 // rolledOut reports whether all pods are of the newest template, and available.
@@ -133,6 +172,12 @@ func (c *contests) current(d types.UID, now time.Time) *deployment.Contest {
 		return known.unfinished.contest(deployment.ContestedTemplate, now)
 	case known.size.backAndForth():
 		return known.size.contest(deployment.ContestedSize, now)
+	case known.setBack >= manyReturns:
+		c := known.resizes.contest(deployment.ContestedSet, now)
+		if c != nil {
+			c.Object, c.BackAndForth = known.set, true
+		}
+		return c
 	default:
 		return nil
 	}

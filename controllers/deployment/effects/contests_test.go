@@ -52,6 +52,16 @@ func size(n int32) func(*appsv1.Deployment) {
 	return func(d *appsv1.Deployment) { d.Spec.Replicas = &n }
 }
 
+// resize is a change of the size of a ReplicaSet of it.
+func (c *contestant) resize(after time.Duration, by, set string, was, is int32) {
+	c.now = c.now.Add(after)
+	old := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: set}, Spec: appsv1.ReplicaSetSpec{Replicas: &was}}
+	rs := old.DeepCopy()
+	rs.Spec.Replicas = &is
+	cause := changes.Modified("ReplicaSet", old, rs, nil, by, c.now)
+	c.noteSet(c.is.UID, old, rs, &cause)
+}
+
 func paused(d *appsv1.Deployment) { d.Spec.Paused = true }
 
 // complete is the status of a rollout that has come to its end.
@@ -64,6 +74,9 @@ func TestContests(t *testing.T) {
 	second, minute := time.Second, time.Minute
 	template := func(changes int64, back bool, since, last time.Duration, by ...string) *deployment.Contest {
 		return &deployment.Contest{Field: deployment.ContestedTemplate, Changes: changes, BackAndForth: back, Since: lab.Noon.Add(since), Last: lab.Noon.Add(last), By: by}
+	}
+	set := func(changes int64, since, last time.Duration, by ...string) *deployment.Contest {
+		return &deployment.Contest{Field: deployment.ContestedSet, Object: "web-1", Changes: changes, BackAndForth: true, Since: lab.Noon.Add(since), Last: lab.Noon.Add(last), By: by}
 	}
 	for _, tc := range []struct {
 		name string
@@ -165,6 +178,45 @@ func TestContests(t *testing.T) {
 				c.change(10*second, "kube-controller-manager", size(3))
 			}
 		}, nil},
+		{"a ReplicaSet that kubectl scales, and we scale back", func(c *contestant) {
+			for i := range int32(4) {
+				c.resize(second, "kubectl", "web-1", 3, 7+i)
+				c.resize(second, "", "web-1", 7+i, 3)
+			}
+		}, set(4, second, 7*second, "kubectl")},
+		{"kubectl scales, and kube-controller-manager scales back", func(c *contestant) {
+			for range 3 {
+				c.resize(second, "kubectl", "web-1", 3, 7)
+				c.resize(second, "kube-controller-manager", "web-1", 7, 3)
+			}
+		}, set(3, second, 5*second, "kubectl")},
+		{"it is scaled back twice", func(c *contestant) {
+			for range 2 {
+				c.resize(second, "kubectl", "web-1", 3, 7)
+				c.resize(second, "", "web-1", 7, 3)
+			}
+			c.resize(second, "kubectl", "web-1", 3, 7)
+			c.resize(second, "", "web-1", 7, 7)
+			c.resize(second, "", "web-1", 7, 5)
+		}, nil},
+		{"another ReplicaSet each time", func(c *contestant) {
+			for i := range 6 {
+				c.resize(second, "kubectl", fmt.Sprint("web-", i%2), 3, 7)
+				c.resize(second, "", fmt.Sprint("web-", i%2), 7, 3)
+			}
+		}, nil},
+		{"a ReplicaSet that is scaled every quarter of an hour", func(c *contestant) {
+			for range 6 {
+				c.resize(15*minute, "kubectl", "web-1", 3, 7)
+				c.resize(second, "", "web-1", 7, 3)
+			}
+		}, nil},
+		{"the loop scales a ReplicaSet up and down", func(c *contestant) {
+			for range 6 {
+				c.resize(second, "", "web-1", 3, 7)
+				c.resize(second, "kube-controller-manager", "web-1", 7, 3)
+			}
+		}, nil},
 		{"many", func(c *contestant) {
 			for i := range 12 {
 				c.change(second, fmt.Sprint("tool-", 9-i%5), image(fmt.Sprint(i%2)))
@@ -193,10 +245,12 @@ func TestContests(t *testing.T) {
 	}
 }
 
-// Nothing is kept of a Deployment whose status alone changes.
+// Nothing is kept of a Deployment of which only its loop changes anything.
 func TestNoContestOfAStatus(t *testing.T) {
 	c := newContestant()
 	c.change(time.Second, "", complete)
+	c.resize(time.Second, "", "web-1", 3, 7)
+	c.resize(time.Second, "kubectl", "web-1", 7, 7)
 	if len(c.of) > 0 {
 		t.Errorf("%d are kept", len(c.of))
 	}

@@ -223,6 +223,7 @@ func (b *deploymentController) replicaSetUpdated(old, rs *appsv1.ReplicaSet) {
 	}
 	if after != nil {
 		if d := b.resolve(rs.Namespace, after); d != nil {
+			b.contests.noteSet(d.UID, old, rs, &cause)
 			b.Enqueue(engine.KeyOf(d), cause)
 		}
 		return
