@@ -67,6 +67,23 @@ func TestPodLivesFromEvents(t *testing.T) {
 	}
 }
 
+// A pod that no kubelet runs yet is gone before the sync ends that deletes it.
+func TestGoneWithinItsSync(t *testing.T) {
+	at := func(seconds int) time.Time { return storyNow.Add(time.Duration(seconds) * time.Second) }
+	traces := []*telemetry.Trace{
+		{Started: at(1), Ended: at(1), Causes: []telemetry.Cause{podEvent(telemetry.CauseAdded, at(1))}},
+		{Started: at(2), Ended: at(4), Rounds: []decision.Round{{
+			Verdict:  decision.Verdict{Actions: []decision.Action{{Kind: decision.DeletePods, Victims: []decision.Victim{{Name: "web-1-a"}}}}},
+			Outcomes: []decision.Outcome{{State: decision.Written}},
+		}}},
+		{Started: at(5), Ended: at(5), Causes: []telemetry.Cause{podEvent(telemetry.CauseDeleted, at(3))}},
+	}
+	lives, _ := timeline.Of(testLoops, traces, traces[2], storyNow)
+	if got := stepsOf(lives[0], storyNow); got != "1s not running, 2s terminating, 3s gone" {
+		t.Errorf("its steps are %q", got)
+	}
+}
+
 // TestScopeOfTheStory reads the lanes of the rollout that is stuck.
 func TestScopeOfTheStory(t *testing.T) {
 	w := newWorld(t, storyNow.Add(-2*time.Hour))

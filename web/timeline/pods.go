@@ -149,7 +149,7 @@ func (of podTimelines) addCauses(t *telemetry.Trace) {
 				}
 			case a.Kind == decision.DeletePods && o.State == decision.Written:
 				for _, v := range a.Victims {
-					of.of(v.Name).Once(Terminating, t.Ended)
+					of.of(v.Name).Once(Terminating, t.Started) // One without a node is gone before the sync ends.
 				}
 			}
 		}
