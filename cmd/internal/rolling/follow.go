@@ -72,7 +72,11 @@ func (c *Client) Noticed(ctx context.Context, s Started, w Watching) (*Look, err
 		return l.noticed()
 	}}
 	err := f.follow(limited)
-	if errors.Is(err, context.DeadlineExceeded) && last != nil {
+	switch {
+	case !errors.Is(err, context.DeadlineExceeded):
+	case last == nil:
+		err = fmt.Errorf("the request was changed, and whether its loop has taken notice could not be read: the API server has not answered within %s", prose.Span(limit))
+	default:
 		err = fmt.Errorf("the request was changed, and its loop has not said within %s that it has taken notice: %s", prose.Span(limit), last.text())
 	}
 	return last, err

@@ -1,14 +1,17 @@
 package rolling
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/loopscope/loopscope/controllers/rollingupdate"
 )
@@ -148,7 +151,9 @@ func condition(status corev1.ConditionStatus, reason string, on ...*corev1.Repli
 }
 
 // The loop has taken notice when both say how the update stands now.
-func TestNoticed(t *testing.T) {
+func TestNoticed(t *testing.T) { synctest.Test(t, noticed) }
+
+func noticed(t *testing.T) {
 	pause := func(r *rollingupdate.Request) error { r.Paused = true; return nil }
 	old, n := half(asksX)
 	client, api := clientOf(old, n)
@@ -156,8 +161,7 @@ func TestNoticed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	unnoticed := quick(t)
-	if _, err := client.Noticed(t.Context(), s, unnoticed); !errors.As(err, new(*NoManager)) || !strings.Contains(err.Error(), "loopscope manager --controllers=rollingupdate-controller") {
+	if _, err := client.Noticed(t.Context(), s, quick(t)); !errors.As(err, new(*NoManager)) || !strings.Contains(err.Error(), "loopscope manager --controllers=rollingupdate-controller") {
 		t.Errorf("where nobody takes notice: %v", err)
 	}
 	for _, name := range []string{"web", "web-2"} {
@@ -177,7 +181,9 @@ func TestNoticed(t *testing.T) {
 }
 
 // What ends meanwhile has taken notice, too; and what takes too long is said.
-func TestNoticedEnds(t *testing.T) {
+func TestNoticedEnds(t *testing.T) { synctest.Test(t, noticedEnds) }
+
+func noticedEnds(t *testing.T) {
 	ended := controller("web", 3, blue, map[string]string{rollingupdate.AnnotationResult: rollingupdate.Result{ID: "x", Ended: "aborted", From: "web", To: "web-2", At: time.Now()}.Text()})
 	client, _ := clientOf(ended)
 	if l, err := client.Noticed(t.Context(), Started{Old: "web", ID: "x", Back: true}, quick(t)); err != nil || l.end("x") == nil {
@@ -185,8 +191,17 @@ func TestNoticedEnds(t *testing.T) {
 	}
 	old, n := half(asksX)
 	n.DeletionTimestamp, n.Finalizers = new(metav1.Now()), []string{"example.org/wait"} // Nothing is due, and nothing said.
-	client, _ = clientOf(old, n)
-	if _, err := client.Noticed(t.Context(), Started{Old: "web", ID: "x"}, quick(t)); err == nil || !strings.Contains(err.Error(), "its loop has not said within") {
+	client, api := clientOf(old, n)
+	if _, err := client.Noticed(t.Context(), Started{Old: "web", ID: "x"}, quick(t)); err == nil || !strings.Contains(err.Error(), "its loop has not said within 0.1s") {
 		t.Errorf("what takes too long: %v", err)
+	}
+	silent := func(clienttesting.Action) (bool, runtime.Object, error) {
+		time.Sleep(time.Minute)
+		return true, nil, context.DeadlineExceeded
+	}
+	api.PrependReactor("list", "replicationcontrollers", silent)
+	const want = "the request was changed, and whether its loop has taken notice could not be read: the API server has not answered within 0.1s"
+	if _, err := client.Noticed(t.Context(), Started{Old: "web", ID: "x"}, quick(t)); err == nil || err.Error() != want {
+		t.Errorf("where nothing is answered: %v", err)
 	}
 }
