@@ -291,20 +291,22 @@ func TestKinds(t *testing.T) {
 
 // TestNext: what was for others is passed over, and not met again.
 func TestNext(t *testing.T) {
-	all, j, _ := journal()
-	batch, upto, missed, err := j.Next(t.Context(), 0)
-	if err != nil || len(batch) != 2 || upto != 8 || missed != 0 {
-		t.Fatalf("%d, up to %d, %d missed, %v", len(batch), upto, missed, err)
-	}
-	all.Record(&telemetry.Trace{Object: object("pile", "b", "x")})
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-	defer cancel()
-	if batch, upto, _, err = j.Next(ctx, upto); err == nil || batch != nil || upto != 9 {
-		t.Errorf("%d, up to %d, %v", len(batch), upto, err)
-	}
-	if _, err := j.Missed(t.Context(), 2); err != nil {
-		t.Error(err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		all, j, _ := journal()
+		batch, upto, missed, err := j.Next(t.Context(), 0)
+		if err != nil || len(batch) != 2 || upto != 8 || missed != 0 {
+			t.Fatalf("%d, up to %d, %d missed, %v", len(batch), upto, missed, err)
+		}
+		all.Record(&telemetry.Trace{Object: object("pile", "b", "x")})
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		defer cancel()
+		if batch, upto, _, err = j.Next(ctx, upto); err == nil || batch != nil || upto != 9 {
+			t.Errorf("%d, up to %d, %v", len(batch), upto, err)
+		}
+		if _, err := j.Missed(t.Context(), 2); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // TestSynced: what has changed is known as long as the viewer's rights are the same.
