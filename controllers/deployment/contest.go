@@ -129,8 +129,8 @@ func (l *limits) contest(c *Contest) {
 	case c.Field != ContestedTemplate && c.Field != ContestedSize && c.Field != ContestedSet:
 		l.fail("a contest is about %q: use %s, %s or %s", c.Field, ContestedTemplate, ContestedSize, ContestedSet)
 	case len(c.By) > MaxContestants:
-		l.fail("a contest names %d managers, more than the %d that are read", len(c.By), MaxContestants)
+		l.fail("a contest has %d field managers, more than the %d that are read", len(c.By), MaxContestants)
 	case len(c.By) < least:
-		l.fail("a contest about %s names %d managers: it takes %d", c.Field, len(c.By), least)
+		l.fail("a contest about %s takes %d or more field managers, and has %d", c.Field, least, len(c.By))
 	}
 }

@@ -36,10 +36,10 @@ func TestDecodeContest(t *testing.T) {
 		`{"field": "spec.replicas", "by": ["helm", "kubectl"]}`:                                    "",
 		`{"field": "spec.paused", "by": ["helm", "kubectl"]}`:                                      `a contest is about "spec.paused"`,
 		`{"field": "replicaset.spec.replicas", "by": ["helm"]}`:                                    "",
-		`{"field": "replicaset.spec.replicas"}`:                                                    "names 0 managers: it takes 1",
-		`{"field": "spec.template", "backAndForth": true, "by": ["helm"]}`:                         "names 1 managers: it takes 2",
-		`{"field": "spec.replicas"}`:                                                               "names 0 managers: it takes 2",
-		`{"field": "spec.replicas", "by": ["helm", "kubectl", "argocd-controller", "autoscaler"]}`: "names 4 managers, more than the 3 that are read",
+		`{"field": "replicaset.spec.replicas"}`:                                                    "takes 1 or more field managers, and has 0",
+		`{"field": "spec.template", "backAndForth": true, "by": ["helm"]}`:                         "takes 2 or more field managers, and has 1",
+		`{"field": "spec.replicas"}`:                                                               "takes 2 or more field managers, and has 0",
+		`{"field": "spec.replicas", "by": ["helm", "kubectl", "argocd-controller", "autoscaler"]}`: "has 4 field managers, more than the 3 that are read",
 	} {
 		_, err := deployment.Decode([]byte(`{"v": 1, "now": "2026-11-21T03:13:00Z", "found": true, "name": "web", "contest": ` + contest + `}`))
 		if (err == nil) != (wrong == "") || err != nil && !strings.Contains(err.Error(), wrong) {
