@@ -7,7 +7,7 @@ import (
 	"github.com/loopscope/loopscope/telemetry/prose"
 )
 
-// Contest is a field that others change again and again, so that this loop gets nowhere.
+// Contest is what others change again and again, so that this loop gets nowhere.
 type Contest struct {
 	Field ContestedField `json:"field"`
 	// Since is the first of Changes, and Last the newest.
@@ -17,7 +17,7 @@ type Contest struct {
 	// By names up to MaxContestants field managers that made them, as far as they are known.
 	By []string `json:"by,omitempty"`
 	// BackAndForth is set where they set it back to what it was before; otherwise no rollout
-	// completed between the changes.
+	// of a template completed between the changes.
 	BackAndForth bool `json:"backAndForth,omitempty"`
 	// Object is the ReplicaSet, of the size of one: they set it, and each time it was set back.
 	Object string `json:"object,omitempty"`
@@ -34,6 +34,8 @@ const (
 	ContestedTemplate ContestedField = "spec.template"
 	ContestedSize     ContestedField = "spec.replicas"
 	ContestedSet      ContestedField = "replicaset.spec.replicas"
+	// ContestedPods is no field: its pods are deleted, and replaced.
+	ContestedPods ContestedField = "pods"
 )
 
 // MaxContestants bounds the managers that are named.
@@ -65,7 +67,11 @@ func (p *teller) contested() bool {
 	p.out.NoteChange(c.Over(), p.now)
 	p.out.Since = c.Since
 	lead, end := c.words()
-	lead = lead.Say(": ").Count(fChanges, c.Changes).Say(prose.Plural(c.Changes, " time", " times") + " in ").Since(c.Since)
+	times := prose.Plural(c.Changes, " time", " times")
+	if c.Field == ContestedPods {
+		times = ""
+	}
+	lead = lead.Say(": ").Count(fChanges, c.Changes).Say(times + " in ").Since(c.Since)
 	if !c.BackAndForth && len(c.By) > 0 {
 		lead = append(lead.Say(", by "), listed(c.By)...)
 	}
@@ -75,6 +81,8 @@ func (p *teller) contested() bool {
 // words say who changes what, and what ends that.
 func (c *Contest) words() (lead decision.Words, end string) {
 	switch {
+	case c.Field == ContestedPods: // Whoever deletes a pod leaves no name.
+		return words("somebody keeps deleting its pods"), "nobody deletes them any more"
 	case !c.BackAndForth:
 		return words("its template is changed again before any rollout completes"), "the template is left alone until a rollout completes"
 	case c.Field == ContestedSet:
@@ -126,8 +134,10 @@ func (l *limits) contest(c *Contest) {
 		least = 2
 	}
 	switch {
-	case c.Field != ContestedTemplate && c.Field != ContestedSize && c.Field != ContestedSet:
-		l.fail("a contest is about %q: use %s, %s or %s", c.Field, ContestedTemplate, ContestedSize, ContestedSet)
+	case c.Field != ContestedTemplate && c.Field != ContestedSize && c.Field != ContestedSet && c.Field != ContestedPods:
+		l.fail("a contest is about %q: use %s, %s, %s or %s", c.Field, ContestedTemplate, ContestedSize, ContestedSet, ContestedPods)
+	case c.Since.IsZero() || c.Last.IsZero():
+		l.fail("a contest about %s has no time of its first or its last change", c.Field)
 	case len(c.By) > MaxContestants:
 		l.fail("a contest has %d field managers, more than the %d that are read", len(c.By), MaxContestants)
 	case len(c.By) < least:

@@ -78,7 +78,7 @@ func TestDecodeLimits(t *testing.T) {
 	}
 	rs := func(s *snapshot) *deployment.ReplicaSet { return &s.ReplicaSets[0] }
 	contest := func(s *snapshot) *deployment.Contest {
-		s.Contest = &deployment.Contest{Field: deployment.ContestedTemplate}
+		s.Contest = &deployment.Contest{Field: deployment.ContestedTemplate, Since: noon, Last: noon}
 		return s.Contest
 	}
 	pod := func(s *snapshot) *deployment.Pod { return &rs(s).Blocking[0] }

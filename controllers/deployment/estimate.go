@@ -58,7 +58,7 @@ func (v *view) outlook() (*StartupTimes, *decision.Estimate) {
 	if !s.Found || s.Deleting || s.SelectsAll || s.SelectorError != "" || v.namespaceTerminating() {
 		return nil, nil
 	}
-	if s.Contest != nil && s.Contest.Field == ContestedTemplate { // The next change comes first.
+	if s.Contest != nil && (s.Contest.Field == ContestedTemplate || s.Contest.Field == ContestedPods) { // The next change comes first.
 		return nil, nil
 	}
 	if v.boundsErr != nil || s.Strategy != rollingUpdate && s.Strategy != recreate || !v.underWay() {

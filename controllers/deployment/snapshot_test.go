@@ -19,6 +19,10 @@ func drawTime(t *rapid.T, label string) time.Time {
 	if rapid.IntRange(0, 9).Draw(t, label+" unknown") == 0 {
 		return time.Time{}
 	}
+	return drawKnownTime(t, label)
+}
+
+func drawKnownTime(t *rapid.T, label string) time.Time {
 	return noon.Add(time.Duration(rapid.IntRange(-2000, 0).Draw(t, label)) * time.Second)
 }
 
@@ -64,8 +68,8 @@ func drawSnapshot(t *rapid.T) *deployment.Snapshot {
 			Object: "web-1", Count: drawCount(t, "news count"), From: drawCount(t, "news from"), To: drawCount(t, "news to"), Became: drawCount(t, "news became")}
 	}
 	if rarely("contest") {
-		s.Contest = &deployment.Contest{Field: rapid.SampledFrom([]deployment.ContestedField{deployment.ContestedTemplate, deployment.ContestedSize, deployment.ContestedSet}).Draw(t, "contested"),
-			Since: drawTime(t, "contest since"), Last: drawTime(t, "contest last"), Changes: drawCount(t, "contest changes"),
+		s.Contest = &deployment.Contest{Field: rapid.SampledFrom([]deployment.ContestedField{deployment.ContestedTemplate, deployment.ContestedSize, deployment.ContestedSet, deployment.ContestedPods}).Draw(t, "contested"),
+			Since: drawKnownTime(t, "contest since"), Last: drawKnownTime(t, "contest last"), Changes: drawCount(t, "contest changes"),
 			By: []string{"helm", "kubectl-edit"}, BackAndForth: true, Object: "web-1", Low: drawCount(t, "contest low"), High: drawCount(t, "contest high")}
 	}
 	if rarely("learnt") {

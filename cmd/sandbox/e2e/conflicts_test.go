@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -122,14 +123,39 @@ func TestConflictsAreTold(t *testing.T) {
 	}
 }
 
-// TestToolsThatFight: of two tools that set one size back and forth, both are named.
-func TestToolsThatFight(t *testing.T) {
+// TestContests: of two tools that set one size back and forth, both are named; and that somebody
+// deletes pods, and those that replace them, is told.
+func TestContests(t *testing.T) {
 	t.Parallel()
 	plane := ownPlane(t)
 	client := clientOf(t, plane.Plane)
 	namespace := newNamespace(t, client, "fight")
 	create(t, client, namespace, oneByOne("web", 2, 0))
 	waitSettled(t, client, namespace, "web")
+	says := func(what string) error {
+		var twin struct {
+			Page struct {
+				Head struct{ Sentence string }
+			}
+		}
+		fetchJSON(t, plane.Dashboard+"/deployments/"+namespace+"/web.json", &twin)
+		if said := twin.Page.Head.Sentence; !strings.Contains(said, "is waiting: "+what) {
+			return fmt.Errorf("it says %q", said)
+		}
+		return nil
+	}
+	testplane.Until(t, settleLimit, "that somebody deletes pods", func() error {
+		pods, err := client.CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "app=web"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range pods.Items {
+			if err := client.CoreV1().Pods(namespace).Delete(t.Context(), pods.Items[i].Name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+				t.Fatal(err)
+			}
+		}
+		return says("somebody keeps deleting its pods: ")
+	})
 	testplane.Until(t, settleLimit, "both tools", func() error {
 		for _, by := range []struct{ tool, size string }{{"autoscaler", "3"}, {"helm", "2"}} {
 			_, err := client.AppsV1().Deployments(namespace).Patch(t.Context(), "web", types.MergePatchType, []byte(`{"spec":{"replicas":`+by.size+`}}`), metav1.PatchOptions{FieldManager: by.tool})
@@ -137,15 +163,6 @@ func TestToolsThatFight(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		var twin struct {
-			Page struct {
-				Head struct{ Sentence string }
-			}
-		}
-		fetchJSON(t, plane.Dashboard+"/deployments/"+namespace+"/web.json", &twin)
-		if said := twin.Page.Head.Sentence; !strings.Contains(said, "is waiting: autoscaler and helm scale it back and forth between 2 and 3: ") {
-			return fmt.Errorf("it says %q", said)
-		}
-		return nil
+		return says("autoscaler and helm scale it back and forth between 2 and 3: ")
 	})
 }

@@ -23,14 +23,15 @@ const (
 	unrelated = 10 * time.Minute
 	// manyUnfinished is how many templates in turn are more than somebody's second and third try.
 	manyUnfinished = 4
-	// manyReturns is how often a field has to be set back to what it was before.
+	// manyReturns is how often a field has to be set back to what it was before, and how many
+	// pods have to be deleted that replaced others.
 	manyReturns = 3
 	// earlierValues bounds what is remembered of those.
 	earlierValues = 4
 )
 
-// contests remembers how the template and the size of each Deployment were changed lately. The
-// zero value is ready.
+// contests remembers how the template, the size and the pods of each Deployment were changed
+// lately. The zero value is ready.
 type contests struct {
 	mu sync.Mutex
 	of map[types.UID]*contest
@@ -43,13 +44,15 @@ type contest struct {
 	resizes series
 	set     string
 	setBack int
+	// deleted are pods that others deleted since a ReplicaSet was resized.
+	deleted series
 }
 
 // series are changes of one field, each soon after the one before.
 type series struct {
 	since, last time.Time
 	changes     int64
-	returns     int      // to a value that it had before
+	returns     int      // to a value that it had before; of pods, those that replaced others
 	values      []string // those that it had, but for the present one
 	by          []string
 	low, high   int64
@@ -95,6 +98,7 @@ func (c *contests) noteSet(d types.UID, old, rs *appsv1.ReplicaSet, cause *telem
 		return
 	}
 	known := c.get(d)
+	known.deleted = series{} // What was taken for others' doing may have been its loop, which had seen the new size.
 	if known.set != rs.Name {
 		known.set, known.resizes = rs.Name, series{}
 	}
@@ -105,6 +109,17 @@ func (c *contests) noteSet(d types.UID, old, rs *appsv1.ReplicaSet, cause *telem
 		}
 	case slices.Contains(known.resizes.values, strconv.Itoa(int(is))):
 		known.setBack++
+	}
+}
+
+// noteDeleted takes a pod that others deleted.
+func (c *contests) noteDeleted(d types.UID, created, at time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	deleted := &c.get(d).deleted
+	deleted.at(at)
+	if !created.Before(deleted.since) {
+		deleted.returns++
 	}
 }
 
@@ -127,12 +142,16 @@ func rolledOut(d *appsv1.Deployment) bool {
 	return s.ObservedGeneration >= d.Generation && s.UpdatedReplicas == want && s.Replicas == want && s.AvailableReplicas == want
 }
 
-func (s *series) add(was, is string, cause *telemetry.Cause) {
-	if cause.At.Sub(s.last) > unrelated {
-		*s = series{since: cause.At}
+func (s *series) at(now time.Time) {
+	if now.Sub(s.last) > unrelated {
+		*s = series{since: now}
 	}
-	s.last = cause.At
+	s.last = now
 	s.changes++
+}
+
+func (s *series) add(was, is string, cause *telemetry.Cause) {
+	s.at(cause.At)
 	if slices.Contains(s.values, is) {
 		s.returns++
 	}
@@ -178,6 +197,8 @@ func (c *contests) current(d types.UID, now time.Time) *deployment.Contest {
 			c.Object, c.BackAndForth = known.set, true
 		}
 		return c
+	case known.deleted.returns >= manyReturns:
+		return known.deleted.contest(deployment.ContestedPods, now)
 	default:
 		return nil
 	}

@@ -62,6 +62,18 @@ func (c *contestant) resize(after time.Duration, by, set string, was, is int32) 
 	c.noteSet(c.is.UID, old, rs, &cause)
 }
 
+// lose are pods that somebody deletes one after another: those that were there, or what replaced them.
+func (c *contestant) lose(after time.Duration, n int, replaced bool) {
+	for range n {
+		c.now = c.now.Add(after)
+		created := lab.Noon
+		if replaced {
+			created = c.now.Truncate(time.Second)
+		}
+		c.noteDeleted(c.is.UID, created, c.now)
+	}
+}
+
 func paused(d *appsv1.Deployment) { d.Spec.Paused = true }
 
 // complete is the status of a rollout that has come to its end.
@@ -77,6 +89,9 @@ func TestContests(t *testing.T) {
 	}
 	set := func(changes int64, since, last time.Duration, by ...string) *deployment.Contest {
 		return &deployment.Contest{Field: deployment.ContestedSet, Object: "web-1", Changes: changes, BackAndForth: true, Since: lab.Noon.Add(since), Last: lab.Noon.Add(last), By: by}
+	}
+	pods := func(changes int64, since, last time.Duration) *deployment.Contest {
+		return &deployment.Contest{Field: deployment.ContestedPods, Changes: changes, Since: lab.Noon.Add(since), Last: lab.Noon.Add(last)}
 	}
 	for _, tc := range []struct {
 		name string
@@ -217,6 +232,40 @@ func TestContests(t *testing.T) {
 				c.resize(second, "kube-controller-manager", "web-1", 7, 3)
 			}
 		}, nil},
+		{"two that change it among five, and each rollout completes", func(c *contestant) {
+			for i, tag := range []string{"b", "c", "d", "e", "a", "b", "c"} {
+				c.change(second, []string{"helm", "kubectl-edit"}[i%2], image(tag))
+				c.change(0, "", complete)
+			}
+		}, template(7, true, second, 7*second, "helm", "kubectl-edit")},
+		{"pods, and then those that replace them", func(c *contestant) {
+			c.lose(second, 2, false)
+			c.lose(second, 3, true)
+		}, pods(5, second, 5*second)},
+		{"two that replace others", func(c *contestant) {
+			c.lose(second, 2, false)
+			c.lose(second, 2, true)
+		}, nil},
+		{"each pod once, as in a restart by hand", func(c *contestant) { c.lose(second, 9, false) }, nil},
+		{"a pod every ten minutes", func(c *contestant) { c.lose(10*minute, 4, true) }, pods(4, 10*minute, 40*minute)},
+		{"a pod every quarter of an hour", func(c *contestant) { c.lose(15*minute, 9, true) }, nil},
+		{"pods of a ReplicaSet that is resized meanwhile", func(c *contestant) {
+			c.lose(second, 3, true)
+			c.resize(second, "", "web-1", 3, 4)
+			c.lose(second, 2, true)
+		}, nil},
+		{"pods of a ReplicaSet that was resized", func(c *contestant) {
+			c.lose(second, 1, true)
+			c.resize(second, "", "web-1", 3, 4)
+			c.lose(second, 3, true)
+		}, pods(3, 3*second, 5*second)},
+		{"pods and sizes", func(c *contestant) {
+			c.lose(second, 4, true)
+			for range 3 {
+				c.change(second, "helm", size(7))
+				c.change(second, "kubectl-scale", size(3))
+			}
+		}, &deployment.Contest{Field: deployment.ContestedSize, Changes: 6, BackAndForth: true, Since: lab.Noon.Add(5 * second), Last: lab.Noon.Add(10 * second), Low: 3, High: 7, By: []string{"helm", "kubectl-scale"}}},
 		{"many", func(c *contestant) {
 			for i := range 12 {
 				c.change(second, fmt.Sprint("tool-", 9-i%5), image(fmt.Sprint(i%2)))

@@ -286,12 +286,21 @@ func (b *deploymentController) podHandler() cache.ResourceEventHandler {
 		UpdateFunc: func(oldObj, newObj any) {
 			old, ok := oldObj.(*corev1.Pod)
 			pod, is := newObj.(*corev1.Pod)
-			if ok && is && waitReasonChanged(old, pod) {
+			if !ok || !is {
+				return
+			}
+			if old.DeletionTimestamp == nil && pod.DeletionTimestamp != nil {
+				b.podDeleted(pod)
+			}
+			if waitReasonChanged(old, pod) {
 				b.podReason(old, pod)
 			}
 		},
 		DeleteFunc: func(obj any) {
 			if pod, tombstone, ok := changes.Unwrap[*corev1.Pod](obj); ok {
+				if pod.DeletionTimestamp == nil && !tombstone { // It had no grace period.
+					b.podDeleted(pod)
+				}
 				b.podGone(pod, tombstone)
 			}
 		},
@@ -351,12 +360,8 @@ func (b *deploymentController) podsLeft(d *appsv1.Deployment) bool {
 
 // deploymentOf follows pod -> ReplicaSet -> Deployment by controller references.
 func (b *deploymentController) deploymentOf(pod *corev1.Pod) *appsv1.Deployment {
-	ref := metav1.GetControllerOf(pod)
-	if ref == nil || ref.Kind != family.KindReplicaSet {
-		return nil
-	}
-	rs, err := b.replicaSets.ReplicaSets(pod.Namespace).Get(ref.Name)
-	if err != nil || rs.UID != ref.UID {
+	rs := b.replicaSetOf(pod)
+	if rs == nil {
 		return nil
 	}
 	return b.resolve(rs.Namespace, metav1.GetControllerOf(rs))

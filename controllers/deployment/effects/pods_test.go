@@ -2,6 +2,7 @@ package effects
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/internal/lab"
@@ -123,6 +125,83 @@ func TestProgress(t *testing.T) {
 	}{{1, 10, 100, 10}, {1, 10, 110, 10}, {2, 10, 120, 120}, {2, 10, 130, 120}, {2, 125, 130, 125}} {
 		if got := p.note("k", [4]int64{c.count}, at(c.condition), at(c.now)); !got.Equal(at(c.want)) {
 			t.Errorf("look %d: %d, want %d", i, got.Unix(), c.want)
+		}
+	}
+}
+
+// A pod counts as deleted by others where its ReplicaSet lacks it, and nothing says why it went.
+func TestPodsThatOthersDelete(t *testing.T) {
+	finished := func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }
+	evicted := func(p *corev1.Pod) {
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "EvictionByEvictionAPI"}}
+	}
+	of := func(set, uid string) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.OwnerReferences = []metav1.OwnerReference{*lab.OwnedBy("ReplicaSet", set, uid)}
+		}
+	}
+	orphaned := func(p *corev1.Pod) { p.OwnerReferences = nil }
+	for _, c := range []struct {
+		name string
+		want int32 // the size of the ReplicaSet
+		left int   // active pods of it
+		make func(*corev1.Pod)
+		told bool
+	}{
+		{"one of two", 2, 1, nil, true},
+		{"the only one", 1, 0, nil, true},
+		{"one of too many", 2, 2, nil, false},
+		{"the last of a ReplicaSet of 0", 0, 0, nil, false},
+		{"one that has failed", 2, 1, finished, false},
+		{"one that is evicted", 2, 1, evicted, false},
+		{"of a ReplicaSet that is being deleted", 2, 1, of("web-2", "r2"), false},
+		{"of a ReplicaSet of nobody", 2, 1, of("web-3", "r3"), false},
+		{"of another ReplicaSet of that name", 2, 1, of("web-1", "r0"), false},
+		{"an orphan", 2, 1, orphaned, false},
+	} {
+		for how, deleted := range map[string]func(h cache.ResourceEventHandler, old, p *corev1.Pod){
+			"with a grace period":    func(h cache.ResourceEventHandler, old, p *corev1.Pod) { h.OnUpdate(old, p) },
+			"without one":            func(h cache.ResourceEventHandler, old, _ *corev1.Pod) { h.OnDelete(old) },
+			"gone after that":        func(h cache.ResourceEventHandler, _, p *corev1.Pod) { h.OnDelete(p) },
+			"a label, as it is":      func(h cache.ResourceEventHandler, old, _ *corev1.Pod) { h.OnUpdate(old, old) },
+			"a label, while it ends": func(h cache.ResourceEventHandler, _, p *corev1.Pod) { h.OnUpdate(p, p) },
+			"when nobody had followed": func(h cache.ResourceEventHandler, old, _ *corev1.Pod) {
+				h.OnDelete(cache.DeletedFinalStateUnknown{Obj: old})
+			},
+		} {
+			told := c.told && strings.HasPrefix(how, "with")
+			t.Run(c.name+", "+how, func(t *testing.T) {
+				caches := newDeploymentCaches(t)
+				owner := func() *metav1.OwnerReference { return lab.OwnedBy("Deployment", "web", "d") }
+				ends := &appsv1.ReplicaSet{ObjectMeta: lab.Object("web-2", "r2", "1", nil, owner())}
+				ends.DeletionTimestamp = &metav1.Time{Time: lab.Noon}
+				caches.Add(t, lab.Deployment("web", "d", ""), &appsv1.ReplicaSet{ObjectMeta: lab.Object("web-1", "r", "1", nil, owner()), Spec: appsv1.ReplicaSetSpec{Replicas: &c.want}},
+					ends, &appsv1.ReplicaSet{ObjectMeta: lab.Object("web-3", "r3", "1", nil, nil)})
+				pod := func(name string) *corev1.Pod {
+					return &corev1.Pod{ObjectMeta: lab.Object(name, name, "1", nil, lab.OwnedBy("ReplicaSet", "web-1", "r"))}
+				}
+				for i := range c.left {
+					caches.Add(t, pod(fmt.Sprint("left-", i)))
+				}
+				failed := pod("failed")
+				finished(failed)
+				old := pod("gone")
+				old.CreationTimestamp = metav1.NewTime(caches.deployments.now().Add(-2 * time.Hour))
+				if c.make != nil {
+					c.make(old)
+				}
+				p := old.DeepCopy()
+				p.DeletionTimestamp = &metav1.Time{Time: lab.Noon}
+				caches.Add(t, failed, p)
+				deleted(caches.deployments.podHandler(), old, p)
+				known := caches.deployments.contests.of["d"]
+				if (known != nil) != told {
+					t.Fatalf("counted: %t, want %t", known != nil, told)
+				}
+				if told && (known.deleted.returns != 0 || known.deleted.since.Before(old.CreationTimestamp.Time.Add(time.Hour))) {
+					t.Errorf("an old pod, deleted now, is %+v", known.deleted)
+				}
+			})
 		}
 	}
 }
