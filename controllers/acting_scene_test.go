@@ -134,7 +134,7 @@ func (s *scene) sync() *telemetry.Trace {
 // events waits until the API server has answered that many events.
 func (s *scene) events(n int) {
 	s.t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for {
 		have := 0
 		for _, x := range s.server.All() {

@@ -137,10 +137,10 @@ func refusingClient(t *testing.T) kubernetes.Interface {
 	return client
 }
 
-// until asks every few milliseconds, for ten seconds.
+// until asks every few milliseconds, for a minute at most.
 func until(t *testing.T, what string, check func() error) {
 	t.Helper()
-	deadline, tick := time.After(10*time.Second), time.NewTicker(5*time.Millisecond)
+	deadline, tick := time.After(time.Minute), time.NewTicker(5*time.Millisecond)
 	defer tick.Stop()
 	for {
 		err := check()

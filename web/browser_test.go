@@ -249,7 +249,7 @@ const isLive = `!!document.querySelector('#live:not([hidden])[data-state=live]')
 // until waits for an expression to hold in the page.
 func until(t *testing.T, ctx context.Context, expression string) {
 	t.Helper()
-	deadline := time.Now().Add(15 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for {
 		ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("!!("+expression+")"))
 		if err == nil && ok {

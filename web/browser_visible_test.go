@@ -43,7 +43,7 @@ func TestBrowserSight(t *testing.T) {
 		select {
 		case sub := <-sent:
 			return sub
-		case <-time.After(30 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatal("the page sent nothing")
 			return live.Subscribe{}
 		}

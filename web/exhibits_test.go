@@ -44,7 +44,7 @@ func tallied(t testing.TB, w *world) *telemetry.Tally {
 	t.Helper()
 	tally := telemetry.NewTally()
 	go tally.Run(t.Context(), w.journal)
-	for end := time.Now().Add(5 * time.Second); tally.Syncs("replicationcontroller") == 0; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); tally.Syncs("replicationcontroller") == 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the journal is not counted")
 		}

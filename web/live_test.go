@@ -40,7 +40,7 @@ func (c *counts) was(reason string) int { c.mu.Lock(); defer c.mu.Unlock(); retu
 // eventually waits for a condition without assuming how long it takes.
 func eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for !holds() {
@@ -62,13 +62,13 @@ func (w *world) pump() {
 
 func dial(t testing.TB, base, query string, protocol string) *websocket.Conn {
 	t.Helper()
-	d := websocket.Dialer{Subprotocols: []string{protocol}, HandshakeTimeout: 5 * time.Second}
+	d := websocket.Dialer{Subprotocols: []string{protocol}, HandshakeTimeout: time.Minute}
 	conn, res, err := d.Dial(strings.Replace(base, "http", "ws", 1)+"/live"+query, nil)
 	if err != nil {
 		t.Fatalf("%v %v", err, res)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+	_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
 	return conn
 }
 

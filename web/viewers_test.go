@@ -68,7 +68,7 @@ func byHeader(who map[string]*somebody) func(*http.Request) Viewer {
 // subscribed is a page that somebody looks at.
 func subscribed(t *testing.T, base, who, path string) (*websocket.Conn, error) {
 	t.Helper()
-	d := websocket.Dialer{Subprotocols: []string{page.PageProtocol}, HandshakeTimeout: 5 * time.Second}
+	d := websocket.Dialer{Subprotocols: []string{page.PageProtocol}, HandshakeTimeout: time.Minute}
 	conn, res, err := d.Dial(strings.Replace(base, "http", "ws", 1)+"/live", http.Header{"Who": {who}})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %d", err, res.StatusCode)

@@ -16,13 +16,13 @@ import (
 // dialAs opens a websocket as somebody.
 func (p *planted) dialAs(t *testing.T, who, query, protocol string) *websocket.Conn {
 	t.Helper()
-	d := websocket.Dialer{Subprotocols: []string{protocol}, HandshakeTimeout: 5 * time.Second}
+	d := websocket.Dialer{Subprotocols: []string{protocol}, HandshakeTimeout: time.Minute}
 	conn, res, err := d.Dial(strings.Replace(p.base, "http", "ws", 1)+"/live"+query, http.Header{"Who": {who}})
 	if err != nil {
 		t.Fatalf("%s: %v %v", who, err, res)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+	_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
 	return conn
 }
 

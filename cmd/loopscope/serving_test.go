@@ -199,7 +199,7 @@ func TestVerbosityOfWhatRuns(t *testing.T) {
 	if said := fetch(t, http.MethodPut, url+"/debug/flags/v", "", "6"); said != "successfully set klog.logging.verbosity to 6\n" {
 		t.Errorf("it says %q", said)
 	}
-	for deadline := time.Now().Add(30 * time.Second); !strings.Contains(log.String(), listing); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(log.String(), listing); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("client-go does not log what it lists:\n%s", log)
 		}
@@ -246,7 +246,7 @@ func TestRecordingServesNoProcess(t *testing.T) {
 func TestManagerWaitsForItsCluster(t *testing.T) {
 	url, log := managedAt(t, "http://127.0.0.1:1", "--history=off") // Nothing listens there, and the system gives it to nobody.
 	const told = "The API server does not answer"
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for tick := time.NewTicker(20 * time.Millisecond); ; <-tick.C {
 		page := fetch(t, http.MethodGet, url+"/deployments", "text/html", "")
 		if strings.Contains(page, told) && strings.Contains(log.String(), told) {

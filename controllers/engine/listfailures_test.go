@@ -99,7 +99,7 @@ func TestCacheThatCannotBeFilled(t *testing.T) {
 		}
 		return ""
 	}
-	for deadline := time.Now().Add(10 * time.Second); errorOf("pods") == "" && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); errorOf("pods") == "" && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond)
 	}
 	if errorOf("pods") != "pods is forbidden: no" || errorOf("nodes") != "" {
@@ -132,7 +132,7 @@ func TestUnservedResource(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- l.Run(ctx, 1) }()
 	until := func(mode string) telemetry.LoopState {
-		for deadline := time.Now().Add(30 * time.Second); l.State().Mode != mode && time.Now().Before(deadline); {
+		for deadline := time.Now().Add(time.Minute); l.State().Mode != mode && time.Now().Before(deadline); {
 			time.Sleep(time.Millisecond)
 		}
 		return l.State()

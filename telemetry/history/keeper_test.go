@@ -64,13 +64,13 @@ func running(t *testing.T, path string, o Options, journal Journal) (k *Keeper, 
 // until waits for a state, and fails the test where it does not come.
 func until(t *testing.T, k *Keeper, what string, holds func(telemetry.ArchiveState) bool) telemetry.ArchiveState {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; {
+	for deadline := time.Now().Add(time.Minute); ; {
 		state := k.State()
 		if holds(state) {
 			return state
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("not %s after 30 s: %+v", what, state)
+			t.Fatalf("not %s after a minute: %+v", what, state)
 		}
 		<-time.After(time.Millisecond)
 	}

@@ -81,7 +81,7 @@ func TestStartAndStopWithoutACluster(t *testing.T) {
 	if err := a.Start(t.Context()); err == nil {
 		t.Error("a second start was accepted")
 	}
-	client := &http.Client{Timeout: 5 * time.Second}
+	client := &http.Client{Timeout: time.Minute}
 	defer client.CloseIdleConnections()
 	for path, want := range map[string]int{"/livez": 200, "/readyz": 503, "/deployments": 200, "/metrics": 200} {
 		code, body := get(t, client, a.URL()+path)
@@ -109,7 +109,7 @@ func TestControllersThatAreOff(t *testing.T) {
 	if len(a.cluster.loops) != 3 || a.cluster.loops[0].Name() != "replicaset" || a.cluster.loops[0].workers != 2 || a.cluster.loops[1].workers != 5 {
 		t.Errorf("loops: %+v", a.cluster.loops)
 	}
-	client := &http.Client{Timeout: 5 * time.Second}
+	client := &http.Client{Timeout: time.Minute}
 	defer client.CloseIdleConnections()
 	for path, want := range map[string]string{
 		"/deployments": "The Deployment loop does not run here.", "/about": "leaves it out", "/queues": "off", "/debug/controllers/deployment": `"mode": "off"`,
@@ -186,7 +186,7 @@ func TestStopCutsWhatDoesNotEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer slow.Close()
-	client := &http.Client{Timeout: 5 * time.Second}
+	client := &http.Client{Timeout: time.Minute}
 	get(t, client, a.URL()+"/livez") // Connections are accepted in order: the slow one has been.
 	client.CloseIdleConnections()
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
@@ -235,7 +235,7 @@ func TestExplainSaysWhatToDo(t *testing.T) {
 
 func stop(t *testing.T, a *App) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if err := a.Stop(ctx); err != nil {
 		t.Error(err)

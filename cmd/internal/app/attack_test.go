@@ -131,7 +131,7 @@ func startReaders(ctx context.Context, list []port) *readers {
 	ctx, stop := context.WithCancel(ctx)
 	x := &readers{stop: stop}
 	for _, p := range list {
-		client := &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{TLSClientConfig: p.tls, DisableKeepAlives: true}}
+		client := &http.Client{Timeout: 2 * time.Minute, Transport: &http.Transport{TLSClientConfig: p.tls, DisableKeepAlives: true}}
 		base := map[bool]string{true: "https://", false: "http://"}[p.tls != nil] + p.address
 		for _, path := range []string{"/healthz", "/about.json"} {
 			x.done.Go(func() {

@@ -33,7 +33,7 @@ func TestHistoryIsKeptOverStop(t *testing.T) {
 	for range 1000 {
 		a.journal.Record(&telemetry.Trace{Object: want, Started: time.Now(), Ended: time.Now()})
 	}
-	client := &http.Client{Timeout: 5 * time.Second}
+	client := &http.Client{Timeout: time.Minute}
 	if _, body := get(t, client, a.URL()+"/about.json"); !strings.Contains(body, `"history": "`+path) {
 		t.Errorf("the console does not say that its history is %s:\n%s", path, body)
 	}
@@ -64,7 +64,7 @@ func TestNoHistoryStopsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stop(t, a)
-	client := &http.Client{Timeout: 5 * time.Second}
+	client := &http.Client{Timeout: time.Minute}
 	defer client.CloseIdleConnections()
 	for a.history.State().Error == "" { // until its first try has failed
 		<-time.After(time.Millisecond)

@@ -45,7 +45,7 @@ func newWorld(t *testing.T) *world {
 	}
 	base, token := signin.Split(a.URL())
 	w := &world{T: t, app: a, base: base, secure: "https://" + a.secure.Addr().String(), token: token,
-		client: &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{TLSClientConfig: insecure}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+		client: &http.Client{Timeout: 2 * time.Minute, Transport: &http.Transport{TLSClientConfig: insecure}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 	t.Cleanup(w.client.CloseIdleConnections)
 	return w
 }
@@ -370,7 +370,7 @@ func triesNames(w *world) {
 
 func triesStore(w *world) {
 	path := w.app.opts.History.Path
-	for deadline := time.Now().Add(20 * time.Second); ; {
+	for deadline := time.Now().Add(time.Minute); ; {
 		if info, err := os.Stat(path); err == nil {
 			if info.Mode().Perm() != 0o600 {
 				w.Errorf("others may use the history: %v", info.Mode())

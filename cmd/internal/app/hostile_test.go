@@ -30,9 +30,9 @@ func TestHostileServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stop(t, a)
-	client := &http.Client{Timeout: 5 * time.Second}
+	client := &http.Client{Timeout: time.Minute}
 	defer client.CloseIdleConnections()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for a.cluster.server().Reachable && time.Now().Before(deadline) {
 		time.Sleep(5 * time.Millisecond)
 	}
@@ -56,7 +56,7 @@ func clean(t *testing.T, where, body string) {
 // frameOf is the notice that a websocket gets.
 func frameOf(t *testing.T, a *App) string {
 	t.Helper()
-	dialer := websocket.Dialer{Subprotocols: []string{"loopscope.page.v1"}, HandshakeTimeout: 5 * time.Second}
+	dialer := websocket.Dialer{Subprotocols: []string{"loopscope.page.v1"}, HandshakeTimeout: time.Minute}
 	conn, _, err := dialer.Dial(strings.Replace(a.URL(), "http", "ws", 1)+"/live", nil)
 	if err != nil {
 		t.Fatal(err)

@@ -135,7 +135,7 @@ func TestTheReleaseWithoutHealthChecks(t *testing.T) {
 	})
 	c.answers = make(chan struct{})
 	c.state.begin(probed)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	ended := make(chan error)
 	go func() { ended <- c.probe(ctx) }()

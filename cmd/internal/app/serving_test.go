@@ -71,7 +71,7 @@ func (q request) ask(t *testing.T, base string, header ...string) {
 	for i := 0; i+1 < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
-	client := &http.Client{Timeout: 10 * time.Second}
+	client := &http.Client{Timeout: time.Minute}
 	defer client.CloseIdleConnections()
 	res, err := client.Do(r)
 	if err != nil {
@@ -257,7 +257,7 @@ func (q request) askAs(t *testing.T, base, host string) {
 		t.Fatal(err)
 	}
 	r.Host = host
-	client := &http.Client{Timeout: 10 * time.Second}
+	client := &http.Client{Timeout: time.Minute}
 	defer client.CloseIdleConnections()
 	res, err := client.Do(r)
 	if err != nil {

@@ -278,10 +278,10 @@ func resizes(x *telemetry.Trace) bool {
 	})
 }
 
-// until asks every few milliseconds, for half a minute.
+// until asks every few milliseconds, for a minute at most.
 func until(t testing.TB, check func() error) {
 	t.Helper()
-	deadline, tick := time.After(30*time.Second), time.NewTicker(5*time.Millisecond)
+	deadline, tick := time.After(time.Minute), time.NewTicker(5*time.Millisecond)
 	defer tick.Stop()
 	for {
 		err := check()

@@ -54,7 +54,7 @@ func listening(t *testing.T, h http.Handler, args ...string) *Port {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := p.Stop(ctx); err != nil {
 			t.Error(err)
@@ -68,7 +68,7 @@ func get(t *testing.T, p *Port, path string) (status int, body string, shown *x5
 	t.Helper()
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // It signs itself.
 	defer transport.CloseIdleConnections()
-	res, err := (&http.Client{Transport: transport, Timeout: 10 * time.Second}).Get("https://" + p.Addr().String() + path)
+	res, err := (&http.Client{Transport: transport, Timeout: time.Minute}).Get("https://" + p.Addr().String() + path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -108,7 +108,7 @@ func Namespaces(t *testing.T, list ...runtime.Object) (client *metadatafake.Fake
 // Eventually waits until something holds.
 func Eventually(t *testing.T, failure string, holds func() bool) {
 	t.Helper()
-	for limit := time.Now().Add(10 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
+	for limit := time.Now().Add(time.Minute); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(limit) {
 			t.Fatal(failure)
 		}
