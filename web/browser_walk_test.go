@@ -159,7 +159,7 @@ func TestBrowserPausesBeforeItIsLive(t *testing.T) {
 	release()
 	select {
 	case <-closed:
-	case <-time.After(time.Minute):
+	case <-time.After(20 * time.Second):
 		t.Fatal("the websocket of a paused page stays open")
 	}
 	keys(t, ctx, "p")

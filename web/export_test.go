@@ -218,7 +218,7 @@ func TestExportIsNotReadByTheClient(t *testing.T) {
 		if err == nil {
 			t.Error("no error")
 		}
-	case <-time.After(time.Minute):
+	case <-time.After(30 * time.Second):
 		t.Fatal("the export still writes")
 	}
 	eventually(t, "its place is free again", func() bool { return s.exports.Used() == 0 })

@@ -228,7 +228,7 @@ func TestView(t *testing.T) {
 		if err != nil || strings.Count(out, "\n") < 2 || !strings.Contains(out, `"epoch":"`+c.page[len("/deployments/shop/web/syncs/"):][:4]) {
 			t.Errorf("exported %q, %v", out, err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		if err := a.Stop(ctx); err != nil {
 			t.Error(err)
 		}

@@ -27,7 +27,7 @@ func consoleOn(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		if err := program.Stop(ctx); err != nil {
 			t.Error(err)

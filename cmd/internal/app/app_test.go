@@ -235,7 +235,7 @@ func TestExplainSaysWhatToDo(t *testing.T) {
 
 func stop(t *testing.T, a *App) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	if err := a.Stop(ctx); err != nil {
 		t.Error(err)

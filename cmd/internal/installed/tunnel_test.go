@@ -135,7 +135,7 @@ func TestTunnelHasNoPort(t *testing.T) {
 		c.mu.Unlock()
 		select {
 		case <-gone:
-		case <-time.After(time.Minute):
+		case <-time.After(10 * time.Second):
 			t.Fatal("the end of the pod is not noticed")
 		}
 	}

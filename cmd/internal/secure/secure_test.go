@@ -54,7 +54,7 @@ func listening(t *testing.T, h http.Handler, args ...string) *Port {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		if err := p.Stop(ctx); err != nil {
 			t.Error(err)
