@@ -213,7 +213,7 @@ func TestSwapsAreBounded(t *testing.T) {
 		w := newWorld(t, storyNow)
 		w.pump()
 		w.journal.Record(plain("shop", "web"))
-		conn := w.dialInMemory()
+		conn := w.dialInMemory("", page.PageProtocol, nil)
 		if err := conn.WriteJSON(live.Subscribe{Page: "/deployments/shop/web", Epoch: "7c41"}); err != nil {
 			t.Fatal(err)
 		}
@@ -249,22 +249,22 @@ func TestSwapsAreBounded(t *testing.T) {
 	})
 }
 
-// dialInMemory is dial for the pages of a console that is reached through memory: fake time passes only
-// when nobody reads or writes, which cannot be told of a socket.
-func (w *world) dialInMemory() *websocket.Conn {
+// dialInMemory is dial for a console that is reached through memory: fake time passes only when nobody
+// reads or writes, which cannot be told of a socket.
+func (w *world) dialInMemory(query, protocol string, change func(*Options)) *websocket.Conn {
 	w.t.Helper()
-	s := w.server(nil)
+	s := w.server(change)
 	l := pipes{conns: make(chan net.Conn), ended: make(chan struct{})}
 	h := HTTPServer(s.Handler(), nil)
 	go func() { _ = h.Serve(l) }()
 	w.t.Cleanup(func() { _ = h.Close() })
 	w.t.Cleanup(func() { _ = s.Shutdown(w.t.Context()) })
-	d := websocket.Dialer{Subprotocols: []string{page.PageProtocol}, NetDial: func(string, string) (net.Conn, error) {
+	d := websocket.Dialer{Subprotocols: []string{protocol}, NetDial: func(string, string) (net.Conn, error) {
 		here, there := net.Pipe()
 		l.conns <- there
 		return here, nil
 	}}
-	conn, res, err := d.Dial("ws://127.0.0.1/live", nil)
+	conn, res, err := d.Dial("ws://127.0.0.1/live"+query, nil)
 	if err != nil {
 		w.t.Fatalf("%v %v", err, res)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/web/address"
 	"github.com/loopscope/loopscope/web/live"
+	"github.com/loopscope/loopscope/web/page"
 )
 
 // says is a sync that has this to say, and nothing more.
@@ -27,7 +28,7 @@ func TestScrolling(t *testing.T) {
 		a, b := says("a", "it is new"), says("b", "it is new")
 		w.journal.Record(a)
 		w.journal.Record(b)
-		conn := w.dialInMemory()
+		conn := w.dialInMemory("", page.PageProtocol, nil)
 		here := live.Subscribe{Page: "/deployments", Epoch: "7c41", Rows: []string{address.Row(a.Object), address.Row(b.Object)}, Sight: 1}
 		if err := conn.WriteJSON(here); err != nil {
 			t.Fatal(err)

@@ -41,7 +41,7 @@ func supervised(t *testing.T, names ...string) *supervise.Supervisor {
 	for _, name := range names {
 		s.Start(supervise.Spec{Name: name, Log: filepath.Join(dir, name)})
 	}
-	testplane.Until(t, 20*time.Second, "children running", func() error {
+	testplane.Until(t, time.Minute, "children running", func() error {
 		for _, status := range s.Statuses() {
 			if status.PID == 0 {
 				return fmt.Errorf("%s is not running", status.Name)

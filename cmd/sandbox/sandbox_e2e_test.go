@@ -83,7 +83,7 @@ func checkPods(t *testing.T, plane *testplane.Plane) {
 		plane.Kubectl(t, "run", c.name, "--image="+c.image, "--override-type=merge", "--overrides="+string(annotations))
 	}
 	for _, c := range podCases {
-		testplane.Until(t, 60*time.Second, "pod "+c.name, func() error {
+		testplane.Until(t, 2*time.Minute, "pod "+c.name, func() error {
 			if states := seen.of(c.name); !inOrder(states, c.want) {
 				return fmt.Errorf("went through %q, want %q", states, c.want)
 			}
@@ -167,7 +167,7 @@ func checkKill(t *testing.T, plane *testplane.Plane) {
 		t.Error("the API server answers although it was killed for two seconds")
 	}
 	client := clientOf(t, plane)
-	testplane.Until(t, 60*time.Second, "the API server's return", func() error {
+	testplane.Until(t, 2*time.Minute, "the API server's return", func() error {
 		return client.CoreV1().RESTClient().Get().AbsPath("/readyz").Timeout(time.Second).Do(t.Context()).Error()
 	})
 	after := childOf(t, plane, nameAPIServer)
@@ -321,7 +321,7 @@ func TestSandboxDiesWithItsParent(t *testing.T) {
 	if err := process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	testplane.Until(t, 10*time.Second, "the children's end", func() error {
+	testplane.Until(t, time.Minute, "the children's end", func() error {
 		for _, c := range children {
 			if processExists(c.PID) {
 				return fmt.Errorf("%s, process %d, lives on", c.Name, c.PID)
@@ -378,7 +378,7 @@ func TestSandboxSurvivesEveryDeath(t *testing.T) {
 func TestSandboxRunsTheDashboard(t *testing.T) {
 	plane := testplane.Start(t, testplane.Options{Loops: loopsOwn, Demo: true})
 	checkURL(t, plane.Dashboard)
-	testplane.Until(t, 20*time.Second, "the first ready pod of the demo", func() error {
+	testplane.Until(t, time.Minute, "the first ready pod of the demo", func() error {
 		if !strings.Contains(plane.Output(), "demo: first pod ready after ") {
 			return errors.New("not yet")
 		}
@@ -434,7 +434,7 @@ func checkURL(t *testing.T, url string) {
 	if !strings.HasPrefix(url, "http://127.0.0.1:") {
 		t.Fatalf("dashboard at %q, want a loopback address", url)
 	}
-	client := &http.Client{Timeout: 10 * time.Second}
+	client := &http.Client{Timeout: time.Minute}
 	response, err := client.Get(url)
 	if err != nil {
 		t.Fatal(err)

@@ -89,7 +89,7 @@ func open(t *testing.T, ctx context.Context, url string) {
 	if err := chromedp.Do(ctx, chromedp.Navigate(url)); err != nil {
 		t.Fatalf("open %s: %v", url, err)
 	}
-	holds(t, ctx, 30*time.Second, `document.querySelector('#live')?.dataset.state === 'live' && document.querySelector('#f-step b')`)
+	holds(t, ctx, time.Minute, `document.querySelector('#live')?.dataset.state === 'live' && document.querySelector('#f-step b')`)
 }
 
 // shot is the page of an object as a reader saw it at one moment.

@@ -42,7 +42,7 @@ func TestFirstPodReadyWithin20s(t *testing.T) {
 		t.Errorf("the first demo pod was ready after %s, want %s at most", plane.firstReady.Round(time.Millisecond), limit)
 	}
 	var said float64
-	testplane.Until(t, 10*time.Second, "the sandbox's own word about its first pod", func() error {
+	testplane.Until(t, time.Minute, "the sandbox's own word about its first pod", func() error {
 		found := greeting.FindStringSubmatch(plane.Output())
 		if found == nil {
 			return fmt.Errorf("no line %q in its output", greeting)

@@ -93,7 +93,7 @@ func TestHandOver(t *testing.T) {
 	})
 	e.roll(t)
 	stopUpstream()
-	t.Logf("ours led %s after the end of kube-controller-manager", e.untilHeld(t, outlived+10*time.Second, "lead of ours", func(holder string) bool { return holder == ours }))
+	t.Logf("ours led %s after the end of kube-controller-manager", e.untilHeld(t, time.Minute, "lead of ours", func(holder string) bool { return holder == ours }))
 	e.settled(t)
 
 	e.roll(t)

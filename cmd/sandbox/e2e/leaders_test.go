@@ -24,10 +24,11 @@ import (
 )
 
 const (
-	// takenOver bounds how long nobody leads after a clean end, and outlived after a kill:
-	// the Lease lasts 15 s, and the others look at it every 2.2 s at most.
-	takenOver = 3 * time.Second
-	outlived  = 20 * time.Second
+	// takenOver bounds how long nobody leads after a clean end, and outlived after a kill: the Lease
+	// lasts 15 s, and the others look at it every 2.2 s at most. On a quiet machine it is 3 s and 18 s,
+	// which is printed; a busy one must still tell a Lease that was released from one that ran out.
+	takenOver = 10 * time.Second
+	outlived  = 40 * time.Second
 )
 
 // electorate is several managers on one cluster, in rollouts that do not end before the
@@ -132,7 +133,7 @@ func (e *electorate) replace(t *testing.T, signal syscall.Signal, within time.Du
 	ended := time.Now()
 	delete(e.managers, was)
 	var now string
-	testplane.Until(t, within+10*time.Second, "next leader", func() (err error) {
+	testplane.Until(t, time.Minute, "next leader", func() (err error) {
 		now, err = e.leader(t)
 		return err
 	})
@@ -196,7 +197,7 @@ func (e *electorate) checkConsoles(t *testing.T) {
 		if page, err := m.page("/deployments", "text/html"); err != nil || !strings.Contains(tags.ReplaceAllString(page, ""), want) {
 			t.Errorf("%s: %v, no %q in %s", uid, err, want, page)
 		}
-		testplane.Until(t, 10*time.Second, "the history of "+uid, func() error { // It has just started, and opens its file beside.
+		testplane.Until(t, time.Minute, "the history of "+uid, func() error { // It has just started, and opens its file beside.
 			page, err := m.page("/history?q=loop:lease", "text/html")
 			if err != nil || !strings.Contains(page, "is held: ") {
 				return fmt.Errorf("it does not say who led: %w, %s", err, page)
@@ -286,7 +287,7 @@ func TestManagerBesideUpstream(t *testing.T) {
 	for i := range 4 {
 		create(t, client, namespace, oneByOne(fmt.Sprintf("web-%d", i), 5, 0))
 	}
-	testplane.Until(t, 30*time.Second, "notice of kube-controller-manager", func() error {
+	testplane.Until(t, time.Minute, "notice of kube-controller-manager", func() error {
 		page, err := m.page("/deployments", "text/html")
 		if err == nil && !strings.Contains(page, "kube-controller-manager acts on the same objects") {
 			err = errors.New("the page says nothing of it")
@@ -311,7 +312,7 @@ func TestTwoManagersByMistake(t *testing.T) {
 	}
 	began := time.Now()
 	for _, m := range both {
-		testplane.Until(t, 30*time.Second, "notice of the other manager", func() error {
+		testplane.Until(t, time.Minute, "notice of the other manager", func() error {
 			page, err := m.page("/deployments", "text/html")
 			if err == nil && !strings.Contains(page, "Another manager acts on this cluster, too") {
 				err = errors.New("the page says nothing of it")
@@ -348,7 +349,7 @@ func TestTwoManagersByMistake(t *testing.T) {
 	if err := elected.stop(30 * time.Second); err != nil {
 		t.Error(err)
 	}
-	testplane.Until(t, takenOver, "the one that waited", func() error {
+	testplane.Until(t, time.Minute, "the one that waited", func() error {
 		l, err := waits.leadership()
 		if err == nil && l.StandsBy {
 			err = errors.New("it still waits")

@@ -49,7 +49,7 @@ func TestPlugin(t *testing.T) {
 	}
 	environment := []string{"KUBECONFIG=" + kubeconfig, "XDG_STATE_HOME=" + state, "PATH=" + bin + ":" + os.Getenv("PATH")}
 	console := startConsole(t, exec.Command(plugin, "--listen=127.0.0.1:0"), environment...)
-	testplane.Until(t, 30*time.Second, "the browser", func() error {
+	testplane.Until(t, time.Minute, "the browser", func() error {
 		page, err := os.ReadFile(opened)
 		if err != nil {
 			return err

@@ -224,7 +224,7 @@ func (s *controllerStory) isShown(t *testing.T) {
 
 func (s *controllerStory) fetch(t *testing.T, path string) string {
 	t.Helper()
-	client := &http.Client{Timeout: 10 * time.Second}
+	client := &http.Client{Timeout: time.Minute}
 	response, err := client.Get(s.plane.Dashboard + path)
 	if err != nil {
 		t.Fatal(err)

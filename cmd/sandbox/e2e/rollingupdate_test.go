@@ -107,7 +107,7 @@ func (u *updating) refused(t *testing.T) {
 	u.plane.Kubectl(t, "-n", u.namespace, "create", "quota", "one", "--hard=replicationcontrollers=1")
 	u.plane.Kubectl(t, "-n", u.namespace, "wait", "quota/one", "--for=jsonpath={.status.used.replicationcontrollers}=1", "--timeout=30s")
 	u.says(t, 0, "was asked for", "web", "--image=shop:v3", "--detach")
-	testplane.Until(t, 30*time.Second, "the refusal", func() error {
+	testplane.Until(t, time.Minute, "the refusal", func() error {
 		out, errOut, err := loopscope(t.Context(), t, u.plane.Kubeconfig, "rolling-update", "-n", u.namespace, "status", "web")
 		if !strings.Contains(out, "/web has failed: quota one refuses ReplicationController web-") {
 			return fmt.Errorf("%v: %s%s", err, out, errOut)

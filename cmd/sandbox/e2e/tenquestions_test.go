@@ -70,7 +70,7 @@ func TestTenQuestions(t *testing.T) {
 			t.Fatalf("open %s: %v", q.at, err)
 		}
 		for _, want := range q.says {
-			holds(t, ctx, 30*time.Second, fmt.Sprintf("document.querySelector('main')?.innerText.replace(/\\s+/g, ' ').match(%q)", want))
+			holds(t, ctx, time.Minute, fmt.Sprintf("document.querySelector('main')?.innerText.replace(/\\s+/g, ' ').match(%q)", want))
 		}
 		t.Logf("%s: %s", q.asks, time.Since(began).Round(time.Millisecond))
 	}

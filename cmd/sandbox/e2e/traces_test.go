@@ -25,7 +25,7 @@ type follower struct {
 // followTraces reads traces until the test ends, from the next sync on.
 func followTraces(t *testing.T, dashboard string) *follower {
 	t.Helper()
-	dialer := websocket.Dialer{Subprotocols: []string{"loopscope.trace.v1+json"}, HandshakeTimeout: 10 * time.Second}
+	dialer := websocket.Dialer{Subprotocols: []string{"loopscope.trace.v1+json"}, HandshakeTimeout: time.Minute}
 	conn, _, err := dialer.DialContext(t.Context(), "ws"+strings.TrimPrefix(dashboard, "http")+"/live", nil)
 	if err != nil {
 		t.Fatalf("follow the traces: %v", err)
@@ -104,7 +104,7 @@ func fetch(t testing.TB, url string, header ...string) (status int, body string)
 }
 
 // console is a client that takes answers as they come.
-var console = &http.Client{Timeout: 20 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+var console = &http.Client{Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
 // fetchJSON reads a JSON twin into value.
 func fetchJSON(t testing.TB, url string, value any) {

@@ -243,7 +243,7 @@ func firstPaint(t *testing.T, address string) []time.Duration {
 		if err := chromedp.Do(ctx, chromedp.Navigate(address)); err != nil {
 			t.Fatalf("open %s: %v", address, err)
 		}
-		testplane.Until(t, 20*time.Second, "first paint of "+address, func() error {
+		testplane.Until(t, time.Minute, "first paint of "+address, func() error {
 			ms, err := chromedp.Run(ctx, chromedp.Evaluate[float64](`performance.getEntriesByName('first-contentful-paint')[0]?.startTime || 0`))
 			if err != nil || ms == 0 {
 				return fmt.Errorf("not painted yet: %v", err)

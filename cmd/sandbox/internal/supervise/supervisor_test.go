@@ -125,7 +125,7 @@ func processExists(pid int) bool { return syscall.Kill(pid, 0) == nil }
 // awaitLog waits until a log holds text at least count times.
 func awaitLog(t *testing.T, path, text string, count int) {
 	t.Helper()
-	until(t, 20*time.Second, fmt.Sprintf("%q in %s", text, filepath.Base(path)), func() error {
+	until(t, time.Minute, fmt.Sprintf("%q in %s", text, filepath.Base(path)), func() error {
 		data, err := os.ReadFile(path)
 		if err != nil {
 			return err
@@ -165,7 +165,7 @@ func TestSupervisorRestartsWhatDies(t *testing.T) {
 func TestSupervisorBacksOff(t *testing.T) {
 	_, reported, _ := supervised(t, "failing")
 	for _, want := range []string{"failing died (exit status 3); starting it again in 500ms", "starting it again in 1s", "starting it again in 2s"} {
-		until(t, 20*time.Second, want, func() error {
+		until(t, time.Minute, want, func() error {
 			if !strings.Contains(reported.text(), want) {
 				return fmt.Errorf("reported %q", reported.text())
 			}
@@ -199,7 +199,7 @@ func TestSupervisorKillMovesAPendingRestart(t *testing.T) {
 	if _, err := s.Kill("steady", time.Hour); err != nil {
 		t.Fatal(err)
 	}
-	until(t, 20*time.Second, "death", func() error {
+	until(t, time.Minute, "death", func() error {
 		if status := statusOf(t, s, "steady"); status.PID != 0 || status.Restarts != 1 {
 			return fmt.Errorf("process %d", status.PID)
 		}
@@ -217,7 +217,7 @@ func TestSupervisorStops(t *testing.T) {
 	statuses := s.Statuses()
 	began := time.Now()
 	s.Stop(t.Context(), 300*time.Millisecond)
-	if took := time.Since(began); took > 10*time.Second {
+	if took := time.Since(began); took > time.Minute {
 		t.Errorf("the stop took %s", took)
 	}
 	for _, status := range statuses {
@@ -240,7 +240,7 @@ func TestSupervisorStopIsForced(t *testing.T) {
 	force()
 	began := time.Now()
 	s.Stop(forced, time.Hour)
-	if took := time.Since(began); took > 10*time.Second {
+	if took := time.Since(began); took > time.Minute {
 		t.Errorf("the forced stop took %s", took)
 	}
 }
@@ -250,7 +250,7 @@ func TestSupervisorStopsWhatRests(t *testing.T) {
 	if _, err := s.Kill("steady", time.Hour); err != nil {
 		t.Fatal(err)
 	}
-	until(t, 20*time.Second, "death", func() error {
+	until(t, time.Minute, "death", func() error {
 		if statusOf(t, s, "steady").PID != 0 {
 			return fmt.Errorf("alive")
 		}
@@ -258,7 +258,7 @@ func TestSupervisorStopsWhatRests(t *testing.T) {
 	})
 	began := time.Now()
 	s.Stop(t.Context(), time.Hour)
-	if took := time.Since(began); took > 10*time.Second {
+	if took := time.Since(began); took > time.Minute {
 		t.Errorf("the stop took %s, although nothing was running", took)
 	}
 }
@@ -296,7 +296,7 @@ func TestVerboseOutputIsCopied(t *testing.T) {
 	}
 	s.Start(Spec{Name: "polite", Log: log})
 	awaitLog(t, log, "polite is up", 1)
-	s.Stop(t.Context(), 10*time.Second)
+	s.Stop(t.Context(), time.Minute)
 	if want := "[polite] polite is up\n\n[polite] polite says goodbye\n"; terminal.text() != want {
 		t.Errorf("the terminal shows %q, want %q", terminal.text(), want)
 	}
@@ -315,7 +315,7 @@ func TestChildrenGetTheirEnvironment(t *testing.T) {
 	}
 	s.Start(Spec{Name: "counting", Log: log})
 	awaitLog(t, log, "counting has 1 of the processors", 1)
-	s.Stop(t.Context(), 10*time.Second)
+	s.Stop(t.Context(), time.Minute)
 }
 
 func TestNewWantsItsOptions(t *testing.T) {
