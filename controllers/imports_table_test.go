@@ -215,6 +215,10 @@ var rules = []rule{
 		third: []allowance{{"golang.org/x/sync/semaphore", "drawings wait for each other"}},
 	},
 	{
+		pkg: "web/browsertest", why: "a browser starts alike, whatever it is shown",
+		third: []allowance{{"github.com/chromedp/chromedp", "it drives Chromium"}},
+	},
+	{
 		pkg: "web/sight", why: "what may be seen is left of the record, and nothing is made of it here", ours: []allowance{traces, vocabulary},
 		third: []allowance{{"golang.org/x/sync", "rights are asked for once, and many at a time"}},
 	},
@@ -401,7 +405,7 @@ var sandboxOurs = []allowance{
 	{"cmd/internal/app", "the app that it runs"}, traces, {"controllers", "the loops under test"},
 	{"controllers/deployment/effects", "loops run in the test"}, {"controllers/replicaset/effects", "loops run in the test"}, {"controllers/rollingupdate/effects", "loops run in the test"}, vocabulary, describing, driving,
 	{"controllers/deployment", "tests read recorded snapshots"}, {"controllers/replicaset", "tests read recorded snapshots"}, {"controllers/rollingupdate", "requests and how they end"},
-	{"controllers/sim", "tests hold its plans to what happens"}, agreeing,
+	{"controllers/sim", "tests hold its plans to what happens"}, agreeing, {"web/browsertest", "tests look at its pages"},
 }
 
 // pureTestOurs is what tests of pure packages may use of ours, beside what the

@@ -4,13 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp"
 
 	"github.com/loopscope/loopscope/cmd/sandbox/testplane"
+	"github.com/loopscope/loopscope/web/browsertest"
 )
 
 // browserLimit bounds all that a test does in Chromium.
@@ -19,30 +19,13 @@ const browserLimit = 4 * time.Minute
 // chromium is the one Chromium of this test process, in which every test has a window and a
 // profile of its own. A machine without one fails the tests that need it.
 var chromium = shared(func(s *suite) context.Context {
-	ctx, cancel := chromedp.NewExecAllocator(context.Background(), chromedp.ExecPath(chromiumPath(s)), chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck,
-		chromedp.Flag("headless", "new"), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("disable-quic", true),
-		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
-		// A window that lies behind others runs its timers and draws like the one in front.
-		chromedp.Flag("disable-background-timer-throttling", true), chromedp.Flag("disable-backgrounding-occluded-windows", true), chromedp.Flag("disable-renderer-backgrounding", true),
-		chromedp.Flag("disable-features", "SpareRendererForSitePerProcess")) // It would start a process for each page and use a few.
-	s.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
-	s.Cleanup(cancel)
-	if err := chromedp.Do(ctx); err != nil {
-		s.Fatalf("start Chromium: %v", err)
+	ctx, stop, err := browsertest.Start()
+	if err != nil {
+		s.Fatal(err)
 	}
+	s.Cleanup(stop)
 	return ctx
 })
-
-func chromiumPath(t testing.TB) string {
-	for _, p := range []string{os.Getenv("CHROMIUM"), "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"} {
-		if _, err := os.Stat(p); p != "" && err == nil {
-			return p
-		}
-	}
-	t.Fatal("no Chromium found: run make deps, install Debian's chromium package, or name the binary in CHROMIUM")
-	return ""
-}
 
 // browser is a new window of Chromium.
 func browser(t *testing.T) context.Context {

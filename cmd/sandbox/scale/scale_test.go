@@ -34,6 +34,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/loopscope/loopscope/cmd/sandbox/testplane"
+	"github.com/loopscope/loopscope/web/browsertest"
 )
 
 const (
@@ -221,22 +222,12 @@ func at(sorted []time.Duration, share int) time.Duration {
 // firstPaint opens a page several times in Chromium.
 func firstPaint(t *testing.T, address string) []time.Duration {
 	t.Helper()
-	path := os.Getenv("CHROMIUM")
-	for _, p := range []string{"/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"} {
-		if _, err := os.Stat(p); path == "" && err == nil {
-			path = p
-		}
+	ctx, stop, err := browsertest.Start()
+	if err != nil {
+		t.Fatal(err)
 	}
-	if path == "" {
-		t.Fatal("no Chromium found: run make deps, install Debian's chromium package, or name the binary in CHROMIUM")
-	}
-	ctx, cancel := chromedp.NewExecAllocator(context.Background(), chromedp.ExecPath(path), chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck,
-		chromedp.Flag("headless", "new"), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("disable-background-networking", true),
-		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true), chromedp.WindowSize(1440, 900))
-	defer cancel()
-	ctx, cancel = chromedp.NewContext(ctx)
-	defer cancel()
-	ctx, cancel = context.WithTimeout(ctx, 2*time.Minute)
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	var took []time.Duration
 	for range 7 {
