@@ -62,7 +62,11 @@ func TestBrowserSight(t *testing.T) {
 	until(t, ctx, text+`.includes('It is old')`)
 	w.journal.Record(says(last, "it is older"))
 	run(t, ctx, chromedp.Evaluate[bool](`(scrollTo(0, document.body.scrollHeight), true)`))
-	until(t, ctx, text+`.includes('It is older')`) // How soon after the page has said so: TestScrolling.
+	began := time.Now()
+	until(t, ctx, text+`.includes('It is older')`)
+	if took := time.Since(began); took > live.CalmEvery/2 {
+		t.Errorf("what came into sight was brought up to date %s later", took)
+	}
 	if again := subscribed(); !again.Scrolled || again.Sight < 20 || again.Sight > 40 {
 		t.Errorf("having scrolled, the page sent %+v", again)
 	}

@@ -321,7 +321,7 @@ func TestSandboxDiesWithItsParent(t *testing.T) {
 	if err := process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	testplane.Until(t, time.Minute, "the children's end", func() error {
+	testplane.Until(t, 10*time.Second, "the children's end", func() error {
 		for _, c := range children {
 			if processExists(c.PID) {
 				return fmt.Errorf("%s, process %d, lives on", c.Name, c.PID)
@@ -378,7 +378,7 @@ func TestSandboxSurvivesEveryDeath(t *testing.T) {
 func TestSandboxRunsTheDashboard(t *testing.T) {
 	plane := testplane.Start(t, testplane.Options{Loops: loopsOwn, Demo: true})
 	checkURL(t, plane.Dashboard)
-	testplane.Until(t, time.Minute, "the first ready pod of the demo", func() error {
+	testplane.Until(t, 20*time.Second, "the first ready pod of the demo", func() error {
 		if !strings.Contains(plane.Output(), "demo: first pod ready after ") {
 			return errors.New("not yet")
 		}

@@ -171,7 +171,7 @@ func TestStopWithinItsDeadline(t *testing.T) {
 			r := newRig(t, 8192)
 			r.record(1000)
 			took, err := r.stop(300 * time.Millisecond)
-			if !errors.Is(err, context.DeadlineExceeded) || took < 300*time.Millisecond || took > time.Minute {
+			if !errors.Is(err, context.DeadlineExceeded) || took < 300*time.Millisecond || took > 5*time.Second {
 				t.Errorf("Stop = %v after %v, want that not everything was sent in 300 ms", err, took)
 			}
 			if exported, failed, missed := r.counts.now(); exported != 0 || failed+missed != 1000 {

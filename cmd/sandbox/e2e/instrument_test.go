@@ -56,7 +56,7 @@ func startExample(t *testing.T, plane *testplane.Plane, module, dir string) *exa
 			}
 		}
 		_ = run.Process.Signal(syscall.SIGTERM)
-		late := time.AfterFunc(time.Minute, func() { _ = run.Process.Kill() })
+		late := time.AfterFunc(30*time.Second, func() { _ = run.Process.Kill() })
 		defer late.Stop()
 		if err := run.Wait(); err != nil {
 			t.Errorf("%s ended with %v", dir, err)

@@ -72,7 +72,7 @@ const unreachable = "The API server does not answer"
 
 func checkConsoleSaysSo(t *testing.T, dashboard, namespace string, killed time.Time) {
 	t.Helper()
-	testplane.Until(t, deadFor, "the console's word about the dead API server", func() error {
+	testplane.Until(t, 9*time.Second, "the console's word about the dead API server", func() error {
 		status, text := fetch(t, dashboard+"/readyz")
 		if status != http.StatusServiceUnavailable || !strings.Contains(text, "[-]api-server failed: it has ") {
 			return fmt.Errorf("/readyz: %d %q", status, text)
@@ -98,7 +98,7 @@ func checkConsoleSaysSo(t *testing.T, dashboard, namespace string, killed time.T
 func checkIdleIsOfBefore(t *testing.T, plane *testplane.Plane, namespace string, killed time.Time) {
 	t.Helper()
 	page := plane.Dashboard + "/deployments/" + namespace + "/idle"
-	testplane.Until(t, deadFor, "as of when the idle Deployment is settled", func() error {
+	testplane.Until(t, 9*time.Second, "as of when the idle Deployment is settled", func() error {
 		var twin struct {
 			Page struct {
 				Head struct {
@@ -147,13 +147,13 @@ func checkStoryOfOutage(t *testing.T, dashboard, namespace string, killed time.T
 	text := b.Tell().At(b.At)
 	t.Logf("the story tells: %s", text)
 	o := b.Outage
-	if o.Began.Before(killed.Add(-5*time.Second)) || o.Ended.Sub(o.Began) < deadFor/2 {
+	if o.Began.Before(killed.Add(-5*time.Second)) || o.Ended.Sub(o.Began) < deadFor-time.Second {
 		t.Errorf("an outage from %s to %s after the kill at %s", o.Began, o.Ended, killed)
 	}
 	if !strings.HasPrefix(text, "The API server did not answer for ") {
 		t.Errorf("it tells %q", text)
 	}
-	if len(o.Due) > 0 && (o.Tried.Before(o.Ended) || o.Tried.Sub(o.Ended) > deadFor/2) {
+	if len(o.Due) > 0 && (o.Tried.Before(o.Ended) || o.Tried.Sub(o.Ended) > 5*time.Second) {
 		t.Errorf("what was due when it ended at %s was tried at %s", o.Ended, o.Tried)
 	}
 	if status, page := fetch(t, dashboard+"/deployments/"+namespace+"/web/story"); status != http.StatusOK || !strings.Contains(page, `<li class="outage">`) {

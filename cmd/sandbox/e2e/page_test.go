@@ -44,7 +44,7 @@ func watchRollout(t *testing.T, w wanted) rolled {
 	// The sync of the last write's echo may be on its way still. What is compared
 	// with the page are the traces that it was waited for to show.
 	ended := traces.of(t, telemetry.Object{Loop: "deployment", Namespace: namespace, Name: w.name})
-	holds(t, ctx, time.Minute, fmt.Sprintf("document.querySelector('#f-step b').textContent.replace(/\\D/g, '') >= %d", newest(ended)))
+	holds(t, ctx, 10*time.Second, fmt.Sprintf("document.querySelector('#f-step b').textContent.replace(/\\D/g, '') >= %d", newest(ended)))
 	return rolled{
 		browser: ctx, url: url,
 		shots: evaluate[[]shot](t, ctx, "shots"), traces: ended,

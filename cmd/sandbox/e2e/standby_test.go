@@ -85,7 +85,7 @@ func (e *electors) show(t *testing.T) (leader *member, others []*member) {
 	t.Helper()
 	leader, others = e.leader(t)
 	for _, m := range others {
-		testplane.Until(t, time.Minute, "the leader's decisions on a standby", func() error {
+		testplane.Until(t, 15*time.Second, "the leader's decisions on a standby", func() error {
 			want, err := leader.epochOf()
 			if err != nil {
 				return err
@@ -171,7 +171,7 @@ func (m *member) storyOf(namespace, name string) (story telemetry.Story, err err
 func checkStory(t *testing.T, m *member, namespace string) {
 	t.Helper()
 	var story telemetry.Story
-	testplane.Until(t, time.Minute, "end of the story", func() (err error) {
+	testplane.Until(t, 15*time.Second, "end of the story", func() (err error) {
 		story, err = m.storyOf(namespace, "web")
 		if err == nil && (story.Settled.IsZero() || story.Open) {
 			err = fmt.Errorf("it is open: %v, settled: %s, at %s", story.Open, story.Settled, m.Dashboard)
