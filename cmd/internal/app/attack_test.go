@@ -277,7 +277,7 @@ func TestAttacks(t *testing.T) {
 		}
 	}
 	attacking.Wait()
-	// Each asks ten times a second at most. One that is answered only until all attacks have begun has fewer.
+	// Each asks ten times a second at most: a reader that is answered only until all attacks have begun has fewer.
 	if n := others.counts(); slices.Min(n) < 40 {
 		t.Errorf("others had %d answers meanwhile, want 40 at least", n)
 	}
