@@ -93,11 +93,14 @@ func ports(a *App) []port {
 	return []port{{"plain", a.Addr().String(), nil}, {"tls", a.secure.Addr().String(), insecure}}
 }
 
+// patience is how long a client waits for anything, longer than the server does.
+const patience = 2 * time.Minute
+
 func (p port) dial(ctx context.Context) (net.Conn, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", p.address)
 	if err == nil {
 		_ = conn.(*net.TCPConn).SetReadBuffer(4 << 10)
-		_ = conn.SetDeadline(time.Now().Add(2 * time.Minute)) // Longer than the server waits for anything.
+		_ = conn.SetDeadline(time.Now().Add(patience))
 	}
 	if err != nil || p.tls == nil {
 		return conn, err
