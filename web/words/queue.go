@@ -48,7 +48,7 @@ func QueueNote(k *telemetry.KeyState) views.Text {
 
 // timerWords say what a timer is for.
 var timerWords = map[string]string{"deadline": "deadline", "min-ready": "minReadySeconds", "echo": "echo check",
-	"back-off": "back-off", "expectations": "expectations", "status": "status held back",
+	"back-off": "back-off", "expectations": "expectations", "status": "held-back status",
 	"period": "update period", "releasing": "hand-over of pods"}
 
 // Timer says what a timer of that code is for.
