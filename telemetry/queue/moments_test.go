@@ -2,8 +2,10 @@ package queue
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"k8s.io/utils/clock"
@@ -79,6 +81,80 @@ func TestTheTableBetweenTwoSteps(t *testing.T) {
 				q.Done("web")
 			}
 		})
+	})
+}
+
+// In the instant in which a timer is due, client-go may see to it before or after what is asked for
+// then. Whatever it forgets for it, or keeps that the table gave out already, the table does not wait on.
+func TestTheInstantInWhichATimerIsDue(t *testing.T) {
+	for name, meanwhile := range map[string]func(*keyTable[string]){
+		"a timer without a wait": func(table *keyTable[string]) {
+			table.arm("web", timer("now"), 0)
+			table.timerFired("web")
+			table.arm("web", timer("later"), time.Second) // Dropped for the one that is due.
+		},
+		"a retry without a wait": func(table *keyTable[string]) {
+			table.failed(timer("now"))
+			table.backedOff("web", 0, 1)
+			table.timerFired("web")
+			table.arm("web", timer("later"), time.Second)
+		},
+		"a timer that is given out before client-go has it": func(table *keyTable[string]) {
+			table.arm("web", timer("now"), time.Second)
+			table.timerFired("web")
+			table.pushed("web")
+			table.popped("web")
+			table.arm("web", timer("later"), time.Minute) // Dropped for that one.
+			pass(time.Second)
+			table.done("web")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				table := newKeyTable(clock.RealClock{}, strings.ToLower)
+				table.replay()
+				table.arm("web", timer("due"), time.Second)
+				pass(time.Second)
+				meanwhile(table)
+				table.timerFired("web")
+				table.pushed("web")
+				k, _ := table.keyState("web")
+				if names := told(k.Causes); !slices.Contains(names, "later") || !k.Due.IsZero() {
+					t.Errorf("woken by %q, and waits for %v", names, k.Due)
+				}
+			})
+		})
+	}
+}
+
+// A worker is done with a key before the add without a wait is, of which it has the cause already.
+func TestAnAddWithoutAWaitThatIsLate(t *testing.T) {
+	table := newKeyTable(clock.RealClock{}, strings.ToLower)
+	table.replay()
+	table.arm("web", timer("now"), 0)
+	table.pushed("web")
+	table.popped("web")
+	table.done("web")
+	table.arm("web", timer("later"), time.Hour)
+	table.timerFired("web") // by the add
+	if k, _ := table.keyState("web"); k.Due.IsZero() {
+		t.Errorf("the timer has been given out with the add: %+v", k)
+	}
+}
+
+// client-go may keep a time that the table has given out: when it comes, the key has waited for nothing.
+func TestATimeThatTheTableGaveOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		table := newKeyTable(clock.RealClock{}, strings.ToLower)
+		table.backedOff("web", time.Second, 3) // Keeps the key in the table.
+		table.pushed("web")
+		table.popped("web")
+		table.done("web")
+		pass(time.Second)
+		table.timerFired("web")
+		if k, _ := table.keyState("web"); k.Spent.Waiting != 0 {
+			t.Errorf("%+v", k)
+		}
 	})
 }
 

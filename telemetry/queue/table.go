@@ -56,9 +56,12 @@ type keyEntry struct {
 	due   time.Time
 	// armedSince is when the key began to wait.
 	armedSince time.Time
-	taken      causeList // by the sync under way
-	took       bool      // the sync under way found causes
-	takenBy    uint64    // the last sync that did
+	// unwaited is how many adds without a wait are under way through client-go's
+	// delaying queue, which look like the end of a wait.
+	unwaited int
+	taken    causeList // by the sync under way
+	took     bool      // the sync under way found causes
+	takenBy  uint64    // the last sync that did
 
 	attempts int
 	backoff  time.Duration
@@ -118,7 +121,7 @@ func (t *keyTable[K]) entry(key K) *keyEntry {
 
 // dropIdle drops the entry of a key of which there is nothing left to say.
 func (t *keyTable[K]) dropIdle(key K, e *keyEntry) {
-	if e.phase == "" && e.due.IsZero() && e.attempts == 0 && len(e.next.kept) == 0 {
+	if e.phase == "" && e.due.IsZero() && e.unwaited == 0 && e.attempts == 0 && len(e.next.kept) == 0 {
 		delete(t.keys, key)
 		t.takers.remember(key, e.takenBy)
 	}
@@ -215,6 +218,9 @@ func (t *keyTable[K]) arm(key K, c telemetry.Cause, wait time.Duration) {
 func (t *keyTable[K]) delays(e *keyEntry, c telemetry.Cause, wait time.Duration) {
 	if wait <= 0 {
 		t.wants(e, c)
+		if t.live {
+			e.unwaited++
+		}
 		return
 	}
 	now := t.clock.Now()
@@ -228,13 +234,18 @@ func (t *keyTable[K]) delays(e *keyEntry, c telemetry.Cause, wait time.Duration)
 	e.armed.addTimer(c)
 }
 
-// timerFired is the end of a wait. An Add without a wait comes here too: then the
-// time of the key has not come and its timers stay.
+// timerFired is the end of a wait: client-go has one time per key, so that nothing is
+// left to wait for, whatever the table took for the earliest. An Add without a wait comes
+// here too, and leaves the timers of the key alone, also one that is due at this instant.
 func (t *keyTable[K]) timerFired(key K) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	e := t.entry(key)
-	if e.due.IsZero() || e.due.After(t.clock.Now()) {
+	if e.unwaited > 0 {
+		e.unwaited--
+		return
+	}
+	if e.due.IsZero() {
 		return
 	}
 	e.next.addAll(e.armed)
