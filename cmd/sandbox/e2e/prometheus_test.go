@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"net/url"
 	"os"
@@ -13,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -229,12 +229,18 @@ func startPrometheus(t *testing.T, target string, rules ...string) string {
 	return "http://" + address
 }
 
+// portsTried counts the ports that were tried; each test process begins with another one.
+var portsTried atomic.Int64
+
 // freeAddress is a loopback address that is free. It is none of those that the system gives
-// to whoever asks for any, nor of a sandbox, so that it stays free until it is used.
+// to whoever asks for any, nor of a sandbox, nor one that was given to another test before, so
+// that it stays free until it is used.
 func freeAddress(t *testing.T) string {
 	t.Helper()
+	syscall.ForkLock.RLock() // A program that is being started would have the listener for a moment, too.
+	defer syscall.ForkLock.RUnlock()
 	for range 100 {
-		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 11_000+rand.IntN(9_000)))
+		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 11_000+(int64(os.Getpid())*16+portsTried.Add(1))%9_000))
 		if err == nil {
 			defer listener.Close()
 			return listener.Addr().String()
