@@ -38,7 +38,10 @@ func (v *view) findings() []decision.Finding {
 		list = v.ofNew()
 	}
 	for _, rs := range v.old {
-		list = append(append(list, old(v.refusals(rs))...), v.notDeleted(rs)...)
+		if refused := old(v.refusals(rs)); !v.goesOn(refused) {
+			list = append(list, refused...)
+		}
+		list = append(list, v.notDeleted(rs)...)
 	}
 	if v.missing() <= 0 { // Only old pods can be what is missed.
 		list = append(list, v.ofOld()...)
@@ -48,9 +51,7 @@ func (v *view) findings() []decision.Finding {
 	}
 	list = append(list, v.blockingNamespace()...)
 	diagnosis.Rank(list)
-	if v.missing() > 0 {
-		list = append(list, v.beside()...)
-	}
+	list = append(list, v.beside()...)
 	for i := range list {
 		for _, object := range v.s.Arrived {
 			diagnosis.Arrived(&list[i], object)
@@ -68,10 +69,22 @@ func (v *view) ofOld() (list []decision.Finding) {
 	return list
 }
 
-// beside is what else keeps old pods while new ones are missing. The rollout does not wait for its end: how many
-// old pods may go depends on how many there are, available or not ([RR-3]).
-func (v *view) beside() []decision.Finding {
-	list := slices.DeleteFunc(v.ofOld(), func(f decision.Finding) bool { return f.Usual || f.Code == diagnosis.MinReady })
+// goesOn reports whether the rollout removes the old pods that are refused, instead of waiting for them.
+func (v *view) goesOn(refused []decision.Finding) bool {
+	return v.newSet != nil && !v.s.Paused && len(refused) > 0 && diagnosis.IsRefusal(refused[0].Code) && refused[0].Code != diagnosis.Namespace
+}
+
+// beside is what else keeps old pods. The rollout does not wait for its end: how many old pods may go depends on
+// how many there are, available or not ([RR-3]), and those that do not exist go first ([RR-3a]).
+func (v *view) beside() (list []decision.Finding) {
+	if v.missing() > 0 {
+		list = slices.DeleteFunc(v.ofOld(), func(f decision.Finding) bool { return f.Usual || f.Code == diagnosis.MinReady })
+	}
+	for _, rs := range v.old {
+		if refused := old(v.refusals(rs)); v.goesOn(refused) {
+			list = append(list, refused...)
+		}
+	}
 	for i := range list {
 		list[i].Beside = true
 	}

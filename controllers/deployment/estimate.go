@@ -25,7 +25,7 @@ const farthest = 365 * 24 * time.Hour
 // EstimateCodes are what an estimate may say.
 var EstimateCodes = decision.Reasons{Scope: "deployment", Kind: "estimate", Or: &diagnosis.Codes, Doc: "When a rollout may complete: `estimate.code` of a trace. There is none where no rollout is under way.", List: []decision.Reason{
 	because(decision.EstimateKnown, "A range, from the pods of this template that became ready and the steps that are left.", "The rollout continues.", "It completes.", "Check how many pods it is based on: a few are a weak basis."),
-	because(etaNoBasis, "No pod of the new ReplicaSet has become ready yet, so there is nothing to estimate from.", "The rollout continues.", "The first pod becomes ready.", "Wait."),
+	because(etaNoBasis, "No pod of the new ReplicaSet has shown yet how long one takes, as none is ready or each was restarted first.", "The rollout continues.", "The first pod becomes ready.", "Wait."),
 	because(etaSlower, "A new pod takes longer than any before it.", "The rollout waits for it.", "It becomes ready.", readPods),
 	because(etaFar, "At the recorded pace it would take more than a year, or never complete.", "The rollout continues.", "It completes, or its pods become ready sooner.", "Look at minReadySeconds and at the bounds of the rollout."),
 	because(etaLarge, "It has more pods than are simulated.", "The rollout continues.", "It completes.", "Read its numbers: how many new pods are available of how many that are wanted."),
@@ -70,6 +70,8 @@ func (v *view) outlook() (*StartupTimes, *decision.Estimate) {
 		return nil, nil
 	case code == "":
 		return v.newSet.Startup, nil
+	case code == etaNoBasis && v.newSet != nil && v.newSet.Ready > 0:
+		return nil, &decision.Estimate{Code: code, Words: words("No estimate: no new pod has shown yet how long one takes")}
 	default:
 		return nil, unknown(code)
 	}

@@ -1,6 +1,7 @@
 package deployment
 
 import (
+	"slices"
 	"time"
 
 	"github.com/loopscope/loopscope/controllers/diagnosis"
@@ -85,6 +86,9 @@ func (v *view) oldRelease(f *decision.Finding) decision.Unblock {
 	default:
 		r.Needed = min(r.Needed, v.missing())
 	}
+	if r.Event == decision.PodsReady && v.newSet.MinReady > 0 {
+		r.Event = decision.PodsAvailable
+	}
 	return r
 }
 
@@ -107,11 +111,48 @@ func (v *view) needed() int64 {
 	return max(0, 1-v.bounds.MayGo(v.total, v.newSize(), v.newAvailable()))
 }
 
+// anyWillDo reports whether several things keep new pods from being available, of which some may stay as they are
+// until the next old pod goes.
+func (v *view) anyWillDo() bool {
+	all := v.diagnosis().Findings
+	all = all[:len(all)-len(diagnosis.Beside(all))]
+	return v.oldTotal > 0 && len(all) > 1 && max(1, v.needed()) < v.missing() && !slices.ContainsFunc(all, ofOthers)
+}
+
+// ofOthers reports whether a finding is not of new pods that are missing, but of others, or of what happens to
+// whichever pods there are.
+func ofOthers(f decision.Finding) bool {
+	switch f.Code {
+	case diagnosis.Delete, diagnosis.Mutated, diagnosis.Terminating:
+		return true
+	default:
+		return f.Old || diagnosis.IsDisruption(f.Code)
+	}
+}
+
+// unaided is how many of the new pods that are missing nobody has to do anything for.
+func (v *view) unaided() int64 {
+	n := v.missing()
+	for _, f := range v.diagnosis().Findings {
+		if f.NeedsAction && !f.Beside {
+			n -= f.Count
+		}
+	}
+	return n
+}
+
 // oldUnblocks says when the next old pod may go: what is known of the pods that keep
 // it, or else how many of them it takes.
 func (v *view) oldUnblocks(f *decision.Finding) decision.Words {
 	var w decision.Words
 	missing, needed := v.missing(), max(1, v.needed())
+	if v.anyWillDo() && (f == nil || !diagnosis.IsRefusal(f.Code) || f.Count < needed) {
+		f = nil
+	}
+	becomes, become := " becomes ready", " become ready"
+	if v.newSet != nil && v.newSet.MinReady > 0 {
+		becomes, become = " becomes available", " become available"
+	}
 	switch {
 	case missing <= 0:
 		return w.Say("when ").Count(fNeeded, needed).Say(" more ").Say(prose.Plural(needed, "pod becomes", "pods become")).Say(" available")
@@ -120,18 +161,21 @@ func (v *view) oldUnblocks(f *decision.Finding) decision.Words {
 	case f != nil && (f.NeedsAction || ownEnd[f.Code]):
 		return f.Unblocks
 	case v.newSet.Unavailable > missing && needed > missing: // It was scaled down, and its pods are not gone yet.
-		return w.Say("when they become ready")
+		return w.Say("when they").Say(become)
 	case v.newSet.Unavailable > missing:
-		return w.Say("when any ").Count(fNeeded, needed).Say(" of them ").Say(prose.Plural(needed, "becomes", "become")).Say(" ready")
-	case missing == 1 && f != nil && f.Code != diagnosis.Terminating:
+		return w.Say("when any ").Count(fNeeded, needed).Say(" of them").Say(prose.Plural(needed, becomes, become))
+	case missing == 1 && f != nil && f.Code != diagnosis.Terminating && f.Code != diagnosis.Probe:
 		return f.Unblocks
 	case missing == 1:
-		return w.Say("when it becomes ready")
+		return w.Say("when it").Say(becomes)
 	case needed >= missing:
-		return w.Say("when all ").Count(fMissing, missing).Say(" become ready")
+		return w.Say("when all ").Count(fMissing, missing).Say(become)
 	}
-	return w.Say("when any ").Count(fNeeded, needed).Say(" of the ").Count(fMissing, missing).
-		Say(prose.Plural(needed, " becomes", " become")).Say(" ready")
+	w = w.Say("when any ").Count(fNeeded, needed).Say(" of the ").Count(fMissing, missing).Say(prose.Plural(needed, becomes, become))
+	if at := v.firstToStay(); !at.IsZero() {
+		w = w.Say(", the first in ").Until(at)
+	}
+	return w
 }
 
 // ownEnd are findings that say better what ends them than that pods become ready.

@@ -15,8 +15,8 @@ const longLead = 150
 // nothing more is done.
 func (p *teller) deadlineOver() bool {
 	c := p.progressing()
-	if c == nil || c.Reason != reasonDeadline || p.s.Deadline == nil {
-		return false
+	if c == nil || c.Reason != reasonDeadline || p.s.Deadline == nil || p.s.Paused {
+		return false // The reason outlives a pause, and what goes on then is the pause.
 	}
 	since := p.s.LastProgress
 	if began := c.Updated.Add(-seconds(*p.s.Deadline)); !c.Updated.IsZero() && (since.IsZero() || began.Before(since)) {
@@ -43,7 +43,11 @@ func (p *teller) podsRefused() bool {
 		return false
 	}
 	p.out.Since = f.Since
-	return p.fails(f.Code, p.blockedLead(nil), p.clock(p.fit(p.unblocks())))
+	then := p.unblocks()
+	if p.s.Paused {
+		then = p.whilePaused(then)
+	}
+	return p.fails(f.Code, p.blockedLead(nil), p.clock(p.fit(then)))
 }
 
 // blocked is a rollout of which it is known why it does not go on.
@@ -223,13 +227,26 @@ func (p *teller) unblocks() decision.Words { return p.ends("Unblocks ", "Needs a
 // recovers is the same of an object that has nothing left to roll out.
 func (p *teller) recovers() decision.Words { return p.ends("Recovers ", "Needs action: recovers ") }
 
+// needsAction reports whether the next step does. It does not where enough of the new pods become ready without;
+// what the API server refuses has failed all the same.
+func (p *teller) needsAction(list []decision.Finding) bool {
+	if p.anyWillDo() && !diagnosis.IsRefusal(list[0].Code) && p.unaided() >= p.needed() {
+		return false
+	}
+	return slices.ContainsFunc(list, func(f decision.Finding) bool { return f.NeedsAction })
+}
+
 func (p *teller) ends(alone, byAction string) decision.Words {
 	list := p.relevant()
 	w := words(alone)
-	if slices.ContainsFunc(list, func(f decision.Finding) bool { return f.NeedsAction }) {
+	if p.needsAction(list) {
 		w = words(byAction)
 	}
 	switch {
+	case p.anyWillDo() && diagnosis.IsRefusal(list[0].Code) && list[0].Count >= p.needed():
+		return append(w, list[0].Unblocks...)
+	case p.anyWillDo():
+		return append(w, p.oldUnblocks(nil)...)
 	case len(list) == 1 && p.oldTotal > 0 && !list[0].Old && list[0].Code != diagnosis.Terminating:
 		return append(w, p.oldUnblocks(&list[0])...)
 	case len(list) == 1:

@@ -25,12 +25,12 @@ func (p *teller) paused() bool {
 		return true
 	case p.newSet == nil:
 		return p.say("paused-pending", decision.ToneNeutral, "is", "paused with a change pending",
-			words("the new template has no ReplicaSet yet"), then)
+			p.withTrouble(words("the new template has no ReplicaSet yet")), then)
 	case p.oldTotal > 0:
 		return p.say("paused-pending", decision.ToneNeutral, "is", "paused with a change pending",
-			decision.Words{}.Count(fNew, p.newSize()).Say(" new and ").Count(fOld, p.oldTotal).Say(prose.Plural(p.oldTotal, " old pod stay", " old pods stay")+" as they are"), then)
+			p.withTrouble(decision.Words{}.Count(fNew, p.newSize()).Say(" new and ").Count(fOld, p.oldTotal).Say(prose.Plural(p.oldTotal, " old pod stay", " old pods stay")+" as they are")), then)
 	default:
-		return p.say("paused", decision.ToneNeutral, "is", "paused", p.share(), then)
+		return p.say("paused", decision.ToneNeutral, "is", "paused", p.withTrouble(p.share()), then)
 	}
 }
 
@@ -43,7 +43,20 @@ func (p *teller) pausedInTrouble() bool {
 	}
 	p.out.Since = f.Since
 	return p.waits(f.Code, p.withCause(append(words("it is paused with "), p.share()...)),
-		p.fit(append(p.recovers().Say("; "), words("a new template waits until it is resumed")...)))
+		p.fit(p.whilePaused(p.recovers())))
+}
+
+// withTrouble adds what is wrong with pods that somebody has to act on.
+func (p *teller) withTrouble(lead decision.Words) decision.Words {
+	if f := p.blocker(); f == nil || !f.NeedsAction {
+		return lead
+	}
+	return p.withCause(lead)
+}
+
+// whilePaused adds that a new template, which may be what would help, does nothing yet.
+func (p *teller) whilePaused(w decision.Words) decision.Words {
+	return w.Say("; a new template waits until it is resumed")
 }
 
 // share is "8 of 8 available".

@@ -360,6 +360,9 @@ func pullTrouble(p *decision.Pod) string {
 		return "invalid signature"
 	}
 	message := strings.ToLower(p.Message)
+	if p.Image != "" { // It may be called x509-exporter.
+		message = strings.ReplaceAll(message, strings.ToLower(p.Image), "")
+	}
 	for _, t := range pullTroubles {
 		if strings.Contains(message, t.theirs) {
 			return t.ours
@@ -374,12 +377,15 @@ func pullTrouble(p *decision.Pod) string {
 	return ""
 }
 
+// noAccess is what a registry says of an image that does not exist and of one that others may pull.
+const noAccess = "no such image, or no access"
+
 // pullTroubles in the order in which they are looked for: a registry that refuses a
 // login often says "not found" as well.
 var pullTroubles = []struct{ theirs, ours string }{
 	{"qps exceeded", "pull rate limit of the node"},
 	{"toomanyrequests", "registry rate limit"}, {"too many requests", "registry rate limit"}, {"rate limit", "registry rate limit"},
-	{"unauthorized", "unauthorized"}, {"authorization failed", "unauthorized"}, {"no basic auth credentials", "unauthorized"},
+	{"unauthorized", "unauthorized"}, {"no basic auth credentials", "unauthorized"}, {"repository does not exist or may require authorization", noAccess}, {"authorization failed", "unauthorized"},
 	{"access denied", "denied"}, {"denied", "denied"}, {"forbidden", "denied"},
 	{"no match for platform", "no image for the node's platform"}, {"manifest unknown", "not found"}, {"not found", "not found"}, {"does not exist", "not found"},
 	{"x509", "registry certificate not trusted"}, {"no such host", "no such host"}, {"connection refused", "connection refused"},

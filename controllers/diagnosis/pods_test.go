@@ -44,7 +44,7 @@ func TestOnePod(t *testing.T) {
 		{decision.Pod{Reason: "CreateContainerConfigError", Message: "container has runAsNonRoot"}, "has runAsNonRoot set, and the image runs as root", "describe pod web-a", true},
 		{decision.Pod{Reason: "CreateContainerError", Message: "no"}, "cannot be started as it is configured (no)", "describe pod web-a", true},
 		{decision.Pod{ContainerState: of("db", decision.RoleInit, nil)}, "waits for init container db, which is still starting", "logs web-a -c db", false},
-		{decision.Pod{ContainerState: of("db", decision.RoleInit, exit)}, "waits for init container db, which fails again and again (exit code 1)", "logs web-a -c db --previous", true},
+		{decision.Pod{ContainerState: of("db", decision.RoleInit, exit)}, "waits for init container db, which failed (exit code 1)", "logs web-a -c db --previous", true},
 		{decision.Pod{ContainerState: of("proxy", decision.RoleSidecar, nil)}, "waits for sidecar container proxy, which has not started", "logs web-a -c proxy", false},
 		{decision.Pod{ContainerState: of("proxy", decision.RoleSidecar, exit)}, "waits for sidecar container proxy, which keeps crashing (exit code 1)", "logs web-a -c proxy --previous", true},
 		{decision.Pod{Reason: "RunContainerError", ContainerState: of("app", "", nil)}, "cannot start container app (RunContainerError)", "describe pod web-a", true},

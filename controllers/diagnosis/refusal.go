@@ -3,6 +3,7 @@ package diagnosis
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -131,9 +132,17 @@ func (f *refusal) webhookDown() bool {
 		return false
 	}
 	_, why, _ := strings.Cut(f.text, `failed calling webhook "`+name+`": `)
-	return f.is(Webhook, words("webhook ").Name(name).Say(" does not answer, and has to before "), after(" can "+f.can, prose.ClipMiddle(prose.LastClause(why), 80)),
-		words("when the webhook answers or its failurePolicy changes"), kubectl("", "get validatingwebhookconfigurations,mutatingwebhookconfigurations"))
+	why = prose.LastClause(why)
+	says, ends := " cannot be called, and has to be before ", "when that call succeeds or the webhook's failurePolicy changes"
+	if containsAny(strings.ToLower(why), silences) {
+		says, ends = " does not answer, and has to before ", "when the webhook answers or its failurePolicy changes"
+	}
+	return f.is(Webhook, words("webhook ").Name(name).Say(says), after(" can "+f.can, prose.ClipMiddle(why, 80)),
+		words(ends), kubectl("", "get validatingwebhookconfigurations,mutatingwebhookconfigurations"))
 }
+
+// silences are parts of messages of webhooks that gave no answer at all.
+var silences = []string{"connection refused", "connection reset", "no endpoints available", "no such host", "no route to host", "timeout", "timed out", "deadline exceeded", "eof"}
 
 // policy is `ValidatingAdmissionPolicy 'NAME' with binding 'B' denied request: WHY`.
 func (f *refusal) policy() bool {
@@ -156,16 +165,17 @@ func (f *refusal) quotaFull() bool {
 	used, _ := between(f.text, ", used: ", ", limited: ")
 	_, limited, _ := strings.Cut(f.text, ", limited: ")
 	return f.is(Quota, words("quota ").Name(name).Say(" refuses "), words(" (").Told(usage(requested, used, limited)).Say(")"),
-		quotaUnblocks(used, limited), kubectl(f.Namespace, "describe quota "+name))
+		quotaUnblocks(requested, used, limited), kubectl(f.Namespace, "describe quota "+name))
 }
 
-// quotaUnblocks is what ends it. What is refused while nothing is used would not fit into an empty quota either.
-func quotaUnblocks(used, limited string) decision.Words {
-	have := amounts(used)
+// quotaUnblocks is what ends it. Where more is requested than the quota has, or while nothing is used, an empty
+// quota would not have room either.
+func quotaUnblocks(requested, used, limited string) decision.Words {
+	asks, have := amounts(requested), amounts(used)
 	unblocks := words("when the quota leaves room")
-	for resource := range amounts(limited) {
+	for resource, most := range amounts(limited) {
 		switch {
-		case have[resource] != "0":
+		case have[resource] != "0" && !exceeds(asks[resource], most):
 		case resource == "pods" || resource == "count/pods": // No template requests less than one.
 			return words("when the quota is raised")
 		default:
@@ -173,6 +183,26 @@ func quotaUnblocks(used, limited string) decision.Words {
 		}
 	}
 	return unblocks
+}
+
+// scales are the suffixes of quantities.
+var scales = map[string]float64{"n": 1e-9, "u": 1e-6, "m": 1e-3, "": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18,
+	"Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "Ti": 1 << 40, "Pi": 1 << 50, "Ei": 1 << 60}
+
+// exceeds compares two quantities; false where one of them is none.
+func exceeds(amount, most string) bool {
+	a, aOK := quantity(amount)
+	b, bOK := quantity(most)
+	return aOK && bOK && a > b
+}
+
+// quantity is close enough for a sentence. (The library's type would bring Kubernetes into a package that only
+// knows its words.)
+func quantity(text string) (value float64, ok bool) {
+	number := strings.TrimRight(text, "numkMGTPEi")
+	scale, known := scales[text[len(number):]]
+	value, err := strconv.ParseFloat(number, 64)
+	return value * scale, known && err == nil
 }
 
 // usage is "pods: 3 of 3 used" or "requests.cpu: 1800m of 2 used, 500m requested", for

@@ -58,6 +58,8 @@ func (g *group) sayImage(f *decision.Finding) decision.Words {
 	switch why {
 	case "not found", "invalid image name", "no image for the node's platform":
 		f.Unblocks = words("when that image exists or the template changes")
+	case noAccess:
+		f.Unblocks = words("when that image exists, a pull secret allows it, or the template changes")
 	case "unauthorized", "denied":
 		f.Unblocks = words("when a pull secret allows it or the template changes")
 	case "registry rate limit", "timeout", "connection refused", "registry unavailable":
@@ -137,6 +139,10 @@ func orReason(p *decision.Pod, limit int) string {
 func (g *group) sayInit(w Pods, f *decision.Finding) decision.Words {
 	f.Show = g.logs(w, g.pod.Exit != nil)
 	said := append(g.do("waits for init ", "wait for init "), g.container()...)
+	if e := g.pod.Exit; e != nil && !g.pod.Running.IsZero() && (g.runsAgain() || e.Code == 0 || w.isWell(g.pod.Running)) {
+		f.Unblocks = words("when that container has ended")
+		return said.Say(", which was started again and has not ended for ").Since(g.pod.Running)
+	}
 	if g.pod.Exit == nil {
 		f.Unblocks = words("when that container has ended")
 		f.Usual = w.isEarly(g.pod.Created)
@@ -147,7 +153,11 @@ func (g *group) sayInit(w Pods, f *decision.Finding) decision.Words {
 	}
 	f.NeedsAction = true
 	f.Unblocks = words("when that container succeeds or the template changes")
-	return said.Say(", which fails again and again (").Told(g.ended()).Say(")")
+	fails := ", which fails again and again ("
+	if g.exits == 0 {
+		fails = ", which failed ("
+	}
+	return said.Say(fails).Told(g.ended()).Say(")")
 }
 
 func (g *group) saySidecar(w Pods, f *decision.Finding) decision.Words {
@@ -249,7 +259,7 @@ func (g *group) sayWait(w Pods, f *decision.Finding) decision.Words {
 		f.NeedsAction, f.Unblocks = true, words("when its scheduling gates are removed")
 		return g.do("is held back by a scheduling gate", "are held back by a scheduling gate")
 	case NodeGone:
-		f.Unblocks, f.Show = words("when the node answers again, or its pods are evicted after five minutes"), "kubectl describe node "+g.pod.Node
+		f.Unblocks, f.Show = words("when the node answers again, or its pods are evicted (by default, after five minutes)"), "kubectl describe node "+g.pod.Node
 		return g.do("is", "are").Say(" on node ").Name(g.pod.Node).Say(", which does not answer")
 	case Gate:
 		return g.sayGate(f)

@@ -156,7 +156,7 @@ var StateReasons = Reasons{Scope: "worker", Kind: "outcome", Doc: "How one write
 
 // UnblockReasons are the events that release held writes.
 var UnblockReasons = Reasons{Scope: "worker", Kind: "unblock", Doc: "What would release a held write, for a program: `held[].when.event` of a trace, with the object, the number and the time beside it.", List: []Reason{
-	Because(string(PodsAvailable), "That many more pods of the Deployment have to become available.", "Old pods stay.", "Pods that become ready and stay so for minReadySeconds.", "Look why pods are not available; they may be of an old template."),
+	Because(string(PodsAvailable), "That many more pods have to become available: of the new ReplicaSet, or of the whole Deployment.", "Old pods stay.", "Pods that become ready and stay so for minReadySeconds.", "Look why pods are not available; they may be of an old template."),
 	Because(string(PodsReady), "That many pods of the new ReplicaSet have to become ready.", "Old pods stay.", "Readiness probes that succeed.", "Look at the blockers: each says what it waits for."),
 	Because(string(PodsStayReady), "That many pods are ready and have to stay so until the time given.", "Old pods stay.", "Only time.", "Wait, or lower minReadySeconds."),
 	Because(string(PodsCreated), "The new ReplicaSet has to be able to create its pods.", "Its own loop tries again with back-off.", "The refusing component allows them.", "Read the blocker's message."),
