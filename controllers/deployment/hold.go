@@ -59,11 +59,12 @@ func (t *decider) holdSet(question string, rs *ReplicaSet, from int64) {
 // keeper is the finding about new pods that keeps old ones; nil where it is the
 // floor alone.
 func (v *view) keeper() *decision.Finding {
-	f := v.blocker()
-	if v.missing() <= 0 || f == nil || f.Old {
+	list := v.relevant()
+	i := slices.IndexFunc(list, func(f decision.Finding) bool { return !f.Old })
+	if v.missing() <= 0 || i < 0 {
 		return nil
 	}
-	return f
+	return &list[i]
 }
 
 // oldRelease is what lets the next old pod go.
@@ -72,6 +73,7 @@ func (v *view) oldRelease(f *decision.Finding) decision.Unblock {
 	if v.newSet != nil {
 		r.Of = v.ref(v.newSet)
 	}
+	f = v.decisive(f)
 	switch {
 	case v.missing() <= 0:
 		r.Event, r.Of = decision.PodsAvailable, v.self()
@@ -119,6 +121,14 @@ func (v *view) anyWillDo() bool {
 	return v.oldTotal > 0 && len(all) > 1 && max(1, v.needed()) < v.missing() && !slices.ContainsFunc(all, ofOthers)
 }
 
+// decisive is the finding that has to end before the next old pod goes; nil where other new pods will do.
+func (v *view) decisive(f *decision.Finding) *decision.Finding {
+	if f != nil && v.anyWillDo() && (!diagnosis.IsRefusal(f.Code) || f.Count < v.needed()) {
+		return nil
+	}
+	return f
+}
+
 // ofOthers reports whether a finding is not of new pods that are missing, but of others, or of what happens to
 // whichever pods there are.
 func ofOthers(f decision.Finding) bool {
@@ -146,9 +156,7 @@ func (v *view) unaided() int64 {
 func (v *view) oldUnblocks(f *decision.Finding) decision.Words {
 	var w decision.Words
 	missing, needed := v.missing(), max(1, v.needed())
-	if v.anyWillDo() && (f == nil || !diagnosis.IsRefusal(f.Code) || f.Count < needed) {
-		f = nil
-	}
+	f = v.decisive(f)
 	becomes, become := " becomes ready", " become ready"
 	if v.newSet != nil && v.newSet.MinReady > 0 {
 		becomes, become = " becomes available", " become available"
