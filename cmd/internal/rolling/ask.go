@@ -153,8 +153,9 @@ type Started struct {
 	// Again is set where it was under way already, and Changed says what is different now.
 	Again   bool
 	Changed []string
-	// Kept is the new one of a file that is not read again; "" for none.
-	Kept string
+	// Kept is the new one of a file where it existed, so that the file is not applied; Made
+	// where it was gone, and was created from the file in the middle of the update. "" for none.
+	Kept, Made string
 	// Left is set where kubectl had left it half-done.
 	Left bool
 	// Back is set where it is to be taken back.
@@ -179,6 +180,9 @@ func (s *Started) Told() string {
 	text += "."
 	if s.Kept != "" {
 		text += fmt.Sprintf(" %s stays as it was created: the file is not applied again.", s.Kept)
+	}
+	if s.Made != "" {
+		text += fmt.Sprintf(" %s did not exist, and was created from the file.", s.Made)
 	}
 	return text
 }

@@ -57,7 +57,7 @@ func (c *Client) Begin(ctx context.Context, a Ask) (Started, error) {
 	case err != nil:
 		return Started{}, err
 	case now != nil:
-		return c.again(ctx, &a, now.ID)
+		return c.again(ctx, &a, old, now)
 	}
 	f, err := c.foresee(ctx, &a)
 	switch {
@@ -82,19 +82,26 @@ func (c *Client) Begin(ctx context.Context, a Ask) (Started, error) {
 		annotate(rc, rollingupdate.AnnotationRequest, f.request.Text())
 		return nil
 	}); err != nil {
-		return Started{}, errors.Join(err, c.unmake(ctx, made))
+		if err := c.settle(ctx, a.Old, f.request.ID, made, err); err != nil {
+			return Started{}, err
+		}
 	}
 	return Started{Namespace: c.Namespace, Old: a.Old, ID: f.request.ID, Request: f.request, Unread: f.Unread, written: own}, nil
 }
 
-// again takes up the update of that ID, which is under way, and changes its request where
-// something else is asked for.
-func (c *Client) again(ctx context.Context, a *Ask, id string) (Started, error) {
+// again takes up the update of old that is under way, and changes its request where something
+// else is asked for.
+func (c *Client) again(ctx context.Context, a *Ask, old *corev1.ReplicationController, now *rollingupdate.Request) (Started, error) {
+	id := now.ID
 	s := Started{Namespace: c.Namespace, Old: a.Old, ID: id, Again: true}
-	if a.New != nil {
-		s.Kept = a.New.Name
+	if _, err := a.onto(old, now); err != nil {
+		return Started{}, err
 	}
-	err := c.write(ctx, a.Old, func(rc *corev1.ReplicationController) error {
+	made, err := c.anew(ctx, a, old, &s)
+	if err != nil {
+		return Started{}, err
+	}
+	err = c.write(ctx, a.Old, func(rc *corev1.ReplicationController) error {
 		now, err := requestOf(rc)
 		switch {
 		case err != nil:
@@ -110,10 +117,56 @@ func (c *Client) again(ctx context.Context, a *Ask, id string) (Started, error) 
 		}
 		return nil
 	})
+	if err != nil && made != nil {
+		if err := c.settle(ctx, a.Old, id, made, err); err != nil {
+			return Started{}, err
+		}
+		err = fmt.Errorf("%w\n%s did not exist and was created from the file: it stays", err, made.Name)
+	}
 	if err != nil {
 		return Started{}, err
 	}
 	return s, nil
+}
+
+// anew creates the new one of a file where it is gone in the middle of the update; nil for
+// nothing. One that is gone because the old one takes over its pods is not needed any more.
+func (c *Client) anew(ctx context.Context, a *Ask, old *corev1.ReplicationController, s *Started) (*corev1.ReplicationController, error) {
+	if _, ends := old.Annotations[rollingupdate.AnnotationParked]; ends || a.New == nil {
+		return nil, nil
+	}
+	switch is, err := c.find(ctx, a.New.Name); {
+	case err != nil:
+		return nil, err
+	case is != nil:
+		s.Kept = is.Name
+		return nil, nil
+	}
+	s.Made = a.New.Name
+	n, err := prepared(old, a.New)
+	if err != nil {
+		return nil, err
+	}
+	return c.create(ctx, n)
+}
+
+// settle finds out what became of a request where err came instead of a reply: nil where it
+// stands. What was created for one that does not is deleted.
+func (c *Client) settle(ctx context.Context, old, id string, made *corev1.ReplicationController, err error) error {
+	rc, unread := c.get(ctx, old)
+	if unread != nil && !apierrors.IsNotFound(unread) {
+		err = fmt.Errorf("%w\nWhether the request stands is not known: 'loopscope rolling-update status %s -n %s' says it", err, old, c.Namespace)
+		if made != nil {
+			err = fmt.Errorf("%w. %s was created for it, and is kept", err, made.Name)
+		}
+		return err
+	}
+	if unread == nil {
+		if now, _ := requestOf(rc); now != nil && now.ID == id {
+			return nil
+		}
+	}
+	return errors.Join(err, c.unmake(ctx, made))
 }
 
 // prepare creates the new one of a file without pods, as kubectl did. It is nil where there is
@@ -122,7 +175,11 @@ func (c *Client) prepare(ctx context.Context, f *Foreseen) (*corev1.ReplicationC
 	if !f.file || f.There {
 		return nil, nil
 	}
-	made, err := c.API.CoreV1().ReplicationControllers(c.Namespace).Create(ctx, f.New, metav1.CreateOptions{FieldManager: fieldManager})
+	return c.create(ctx, f.New)
+}
+
+func (c *Client) create(ctx context.Context, n *corev1.ReplicationController) (*corev1.ReplicationController, error) {
+	made, err := c.API.CoreV1().ReplicationControllers(c.Namespace).Create(ctx, n, metav1.CreateOptions{FieldManager: fieldManager})
 	if err != nil {
 		return nil, err // Without the empty object that comes with it.
 	}
@@ -133,7 +190,7 @@ func (c *Client) prepare(ctx context.Context, f *Foreseen) (*corev1.ReplicationC
 // say whom it replaces and how many pods it is to have.
 func prepared(old, of *corev1.ReplicationController) (*corev1.ReplicationController, error) {
 	n := of.DeepCopy()
-	desired := sizeOf(old)
+	desired := original(old)
 	if of.Spec.Replicas != nil {
 		desired = *of.Spec.Replicas
 	}
@@ -162,6 +219,14 @@ func prepared(old, of *corev1.ReplicationController) (*corev1.ReplicationControl
 	annotate(n, rollingupdate.AnnotationSource, old.Name+":"+string(old.UID))
 	annotate(n, rollingupdate.AnnotationDesired, strconv.Itoa(int(desired)))
 	return n, nil
+}
+
+// original is the size of the old one at the start of its update, or as it is before any.
+func original(old *corev1.ReplicationController) int32 {
+	if n, err := strconv.ParseInt(old.Annotations[rollingupdate.AnnotationOriginal], 10, 32); err == nil && n >= 0 {
+		return int32(n)
+	}
+	return sizeOf(old)
 }
 
 func sizeOf(rc *corev1.ReplicationController) int32 {

@@ -76,6 +76,8 @@ func TestRollingUpdateCommand(t *testing.T) {
 	u.says(t, 1, "in the middle of it this cannot be changed: image none to shop:v4", "web", "--image=shop:v4")
 	u.says(t, 0, "under way already, and stays as it was asked for. web-v3 stays as it was created", "web", "-f", next, "--detach")
 	u.says(t, 0, "and was changed: surge 1 to 2 and timeout 2h to 3h", "web", "-f", next, "--detach", "--surge=2", "--timeout=3h")
+	plane.Kubectl(t, "-n", u.namespace, "delete", "rc/web-v3")
+	u.says(t, 0, "stays as it was asked for. web-v3 did not exist, and was created from the file.", "web", "-f", next, "--detach")
 	u.says(t, 1, "the rolling update of web is not paused", "resume", "web")
 	u.says(t, 0, "/web is paused: web-v3 has ", "pause", "web")
 	u.says(t, 0, "It is paused: to go on, 'loopscope rolling-update resume web -n "+u.namespace+"'", "web", "-f", next, "--detach")
