@@ -261,6 +261,9 @@ func TestRead(t *testing.T) {
 	for text, want := range map[string]string{
 		one: "", "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: ReplicationController, metadata: {name: web-2}}\n": "",
 		one + "---\n" + one: "has 2 objects", "apiVersion: v1\nkind: Pod\nmetadata: {name: web-2}\n": "has a Pod", "apiVersion: v1\nkind: ReplicationController\n": "has no name", "{": "error",
+		strings.Replace(one, "kind", "spec: {replcas: 10, template: {spec: {containers: [{name: web, image: a, readinesProbe: {}}]}}}\nkind", 1): `next.yaml: unknown field "spec.replcas" and unknown field "spec.template.spec.containers[0].readinesProbe": correct or remove`,
+		"apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: ReplicationController, metadata: {name: web-2, lables: {}}}\n":             `unknown field "metadata.lables"`,
+		strings.Replace(one, "kind", "spec: {replicas: many}\nkind", 1):                                                                          "spec.replicas", strings.Replace(one, "v1", "apps/v1", 1): "has a ReplicationController of apps/v1",
 	} {
 		path := filepath.Join(t.TempDir(), "next.yaml")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
