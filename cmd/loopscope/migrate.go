@@ -163,7 +163,7 @@ func (o *migrateOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := app.Check(config, stamped()); err != nil {
+	if err := app.Check(ctx, config, stamped()); err != nil {
 		return err
 	}
 	list := make([]migrated, 0, len(names))

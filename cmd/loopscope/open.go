@@ -85,7 +85,7 @@ func (o *openOptions) run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	if err := app.Check(cluster, stamped()); err != nil { // A manager waits for its cluster; somebody who wants to look is told at once.
+	if err := app.Check(ctx, cluster, stamped()); err != nil { // A manager waits for its cluster; somebody who wants to look is told at once.
 		return err
 	}
 	if served, err := o.forwarded(ctx, s); served || err != nil {

@@ -82,7 +82,7 @@ func (o *rollingOptions) newSteering(s streams, width int, verb string) *cobra.C
 		Example: "  loopscope rolling-update " + verb + " web -n shop",
 		Args:    oneController,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := own.client()
+			c, err := own.client(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -179,7 +179,7 @@ it does not move or is taken back meanwhile. It is 0 if the update has ended bef
 			if watch && output.forPrograms() {
 				return errors.New("--watch prints for people: omit -o")
 			}
-			c, err := own.client()
+			c, err := own.client(cmd.Context())
 			if err != nil {
 				return err
 			}

@@ -205,7 +205,7 @@ func (o *rollingOptions) request(args []string) rollingupdate.Request {
 }
 
 // client talks to the cluster and the namespace of the flags.
-func (o *rollingOptions) client() (*rolling.Client, error) {
+func (o *rollingOptions) client(ctx context.Context) (*rolling.Client, error) {
 	config, err := restConfig(o.kubeconfig)
 	if err != nil {
 		return nil, err
@@ -214,14 +214,14 @@ func (o *rollingOptions) client() (*rolling.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("namespace: %w", err)
 	}
-	if err := app.Check(config, stamped()); err != nil {
+	if err := app.Check(ctx, config, stamped()); err != nil {
 		return nil, err
 	}
 	return rolling.New(config, namespace)
 }
 
 func (o *rollingOptions) run(ctx context.Context, args []string) error {
-	c, err := o.client()
+	c, err := o.client(ctx)
 	if err != nil {
 		return err
 	}
@@ -233,7 +233,10 @@ func (o *rollingOptions) run(ctx context.Context, args []string) error {
 	}
 	ask := rolling.Ask{Old: args[0], Request: o.request(args)}
 	if o.file != "" {
-		if ask.New, err = rolling.Read(o.kubeconfig, o.file); err != nil {
+		if err = interruptible(ctx, func() (err error) {
+			ask.New, err = rolling.Read(o.kubeconfig, o.file)
+			return err
+		}); err != nil {
 			return err
 		}
 	}
@@ -241,7 +244,10 @@ func (o *rollingOptions) run(ctx context.Context, args []string) error {
 		return o.plan(ctx, c, ask)
 	}
 	started, err := c.Begin(ctx, ask)
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return fmt.Errorf("interrupted: %w", err)
+	case err != nil:
 		return err
 	}
 	o.warn(started.Unread)

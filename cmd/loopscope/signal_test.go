@@ -2,6 +2,10 @@ package main
 
 import (
 	"bufio"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,51 +15,89 @@ import (
 	"time"
 )
 
-// signalledFile is the recording that a child process replays until it gets a signal.
-const signalledFile = "LOOPSCOPE_SIGNALLED_FILE"
+// signalledCommand is the command that a child process runs until it gets a signal.
+const signalledCommand = "LOOPSCOPE_SIGNALLED_COMMAND"
 
 // TestSignalledChild is that process, and nothing in any other.
 func TestSignalledChild(t *testing.T) {
-	if file := os.Getenv(signalledFile); file != "" {
-		os.Args = []string{"loopscope", os.Getenv("LOOPSCOPE_SIGNALLED_COMMAND"), file}
+	if command := os.Getenv(signalledCommand); command != "" {
+		os.Args = append([]string{"loopscope"}, strings.Fields(command)...)
 		main()
 	}
 }
 
-// TestSignalsEndReading: a recording that never ends, and a pipe that says nothing,
-// keep no command from ending with a signal.
+// TestSignalsEndReading: a file that never ends, a pipe that says nothing and an address that
+// does not answer keep no command from ending with a signal.
 func TestSignalsEndReading(t *testing.T) {
+	const object = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`
+	reached := make(chan struct{}, 16)
+	silent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/version" {
+			_, _ = io.WriteString(w, "{}")
+			return
+		}
+		reached <- struct{}{}
+		<-r.Context().Done()
+	}))
+	defer silent.Close()
+	config := contexts(t, silent.URL)
 	for _, c := range []struct {
 		command string
 		signal  os.Signal
 		text    string // goes on without an end; "" for silence
-	}{{"replay", syscall.SIGTERM, "\n"}, {"replay", os.Interrupt, ""}, {"view", os.Interrupt, "\n"}, {"view", syscall.SIGTERM, ""}} {
-		pipe := filepath.Join(t.TempDir(), "pipe.jsonl")
-		if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		said    string
+	}{
+		{"replay PIPE", syscall.SIGTERM, "\n", "error: interrupted"},
+		{"replay PIPE", os.Interrupt, "", "error: interrupted"},
+		{"view PIPE", os.Interrupt, "\n", "error: interrupted"},
+		{"view PIPE", syscall.SIGTERM, "", "error: interrupted"},
+		{"create -f PIPE", os.Interrupt, "", "error: interrupted before anything was sent"},
+		{"create -f PIPE --explain", syscall.SIGTERM, "", "error: interrupted before anything was sent"},
+		{"create -f ADDRESS", syscall.SIGTERM, "", "error: interrupted before anything was sent"},
+		{"create -f FILE", os.Interrupt, "", "error: interrupted before anything was sent"},
+		{"create -f FILE --raw /api/v1/namespaces/shop/configmaps", syscall.SIGTERM, "", "error: interrupted: whether the file was posted is not known"},
+		{"apply -f PIPE", syscall.SIGTERM, "", "error: interrupted before anything was sent"},
+		{"rolling-update web -f PIPE", os.Interrupt, "", "error: interrupted"},
+		{"rolling-update web -f ADDRESS", syscall.SIGTERM, "", "error: interrupted"},
+		{"rolling-update web --image=web:2", os.Interrupt, "", "error: interrupted"},
+	} {
+		dir := t.TempDir()
+		pipe, file := filepath.Join(dir, "pipe.jsonl"), filepath.Join(dir, "a.json")
+		if err := errors.Join(syscall.Mkfifo(pipe, 0o600), os.WriteFile(file, []byte(object), 0o600)); err != nil {
 			t.Fatal(err)
 		}
 		child := exec.Command(os.Args[0], "-test.run=^TestSignalledChild$")
-		child.Env = append(os.Environ(), signalledFile+"="+pipe, "LOOPSCOPE_SIGNALLED_COMMAND="+c.command)
+		command := strings.NewReplacer("PIPE", pipe, "FILE", file, "ADDRESS", silent.URL+"/a.json").Replace(c.command)
+		child.Env = append(os.Environ(), signalledCommand+"="+command, "KUBECONFIG="+config)
 		var said strings.Builder
 		child.Stderr = &said
 		if err := child.Start(); err != nil {
 			t.Fatal(err)
 		}
-		to, err := os.OpenFile(pipe, os.O_WRONLY, 0) // Waits until the child reads.
-		if err != nil {
-			t.Fatal(err)
+		ended := make(chan error, 1)
+		go func() { ended <- child.Wait() }()
+		if strings.Contains(c.command, "PIPE") {
+			to, err := os.OpenFile(pipe, os.O_WRONLY, 0) // Waits until the child reads.
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer to.Close() // feed ends with it
+			go feed(to, c.text)
+		} else {
+			select {
+			case <-reached:
+			case <-ended:
+				t.Fatalf("%s ended before it was signalled: %s", c.command, said.String())
+			}
 		}
-		go feed(to, c.text)
 		began := time.Now()
 		if err := child.Process.Signal(c.signal); err != nil {
 			t.Fatal(err)
 		}
-		ended := make(chan error, 1)
-		go func() { ended <- child.Wait() }()
 		select {
 		case <-ended:
-			t.Logf("%s, %v: ended after %s", c.command, c.signal, time.Since(began))
-			if child.ProcessState.ExitCode() != 1 || !strings.Contains(said.String(), "error: interrupted") {
+			t.Logf("%s, %v: ended after %s: %s", c.command, c.signal, time.Since(began), said.String())
+			if child.ProcessState.ExitCode() != 1 || !strings.Contains(said.String(), c.said) {
 				t.Errorf("%s, %v: exit code %d, said %q", c.command, c.signal, child.ProcessState.ExitCode(), said.String())
 			}
 		case <-time.After(10 * time.Second):
@@ -65,7 +107,9 @@ func TestSignalsEndReading(t *testing.T) {
 			}
 			<-ended
 		}
-		_ = to.Close() // feed ends with it
+		for len(reached) > 0 { // What this child asked beside.
+			<-reached
+		}
 	}
 }
 

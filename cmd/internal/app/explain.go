@@ -62,15 +62,19 @@ func reader(config *rest.Config, version, part string) (kubernetes.Interface, er
 }
 
 // Check asks the cluster for its version, and says what to do if it does not answer.
-func Check(config *rest.Config, version string) error {
+func Check(ctx context.Context, config *rest.Config, version string) error {
 	c, err := reader(config, version, "check")
 	if err != nil {
 		return err
 	}
-	if _, err := c.Discovery().ServerVersion(); err != nil {
-		return unreachable(config, redact.Error(err))
+	_, err = c.Discovery().RESTClient().Get().AbsPath("/version").DoRaw(ctx)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return errors.New("interrupted before the API server answered")
 	}
-	return nil
+	return unreachable(config, redact.Error(err))
 }
 
 func unreachable(config *rest.Config, err error) error {

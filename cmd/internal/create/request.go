@@ -21,6 +21,8 @@ import (
 	"k8s.io/kubectl/pkg/rawhttp"
 	"k8s.io/kubectl/pkg/scheme"
 	"k8s.io/kubectl/pkg/util"
+
+	"github.com/loopscope/loopscope/telemetry/prose"
 )
 
 // Request is which objects are sent, how, and how each is printed. Its flags are kubectl's.
@@ -182,7 +184,8 @@ func (r *Request) Writes() bool {
 func (r *Request) PrintsObjects() bool { return *r.print.OutputFormat != "" }
 
 // Run sends the objects and prints each, and returns those that were written. It goes on after
-// an object that is refused, and the error is that of all of them, in kubectl's words.
+// an object that is refused, and the error is that of all of them, in kubectl's words. Where ctx
+// ends what does not answer is left behind.
 func (r *Request) Run(ctx context.Context, cmd *cobra.Command) ([]Object, error) {
 	switch {
 	case r.raw != "":
@@ -190,26 +193,35 @@ func (r *Request) Run(ctx context.Context, cmd *cobra.Command) ([]Object, error)
 		if err != nil {
 			return nil, Failure(err)
 		}
-		return nil, Failure(rawhttp.RawPost(client, r.Streams, r.raw, r.files.Filenames[0]))
-	case r.edit:
+		at := &stage{text: ": whether the file was posted is not known"}
+		_, err = at.interruptible(ctx, func() error { return rawhttp.RawPost(client, r.Streams, r.raw, r.files.Filenames[0]) })
+		return nil, Failure(err)
+	case r.edit: // The editor has the terminal, and its signals.
 		return nil, Failure(r.runEdit(cmd))
 	}
 	r.definitions = definitions{Factory: r.Factory}
-	list, err := r.objects()
-	if err != nil {
-		return nil, Failure(err)
-	}
-	sent := &sending{r: r, ctx: ctx, defined: map[string]bool{}, meter: startMeter(r.Progress, r.verb(), time.Now())}
+	sent := &sending{r: r, ctx: ctx, at: &stage{text: " before anything was sent"}, defined: map[string]bool{}, meter: startMeter(r.Progress, r.verb(), time.Now())}
 	defer sent.meter.stop()
-	if r.Before == nil {
-		err = list.Visit(sent.visit)
-	} else {
-		err = sent.afterwards(list)
-	}
-	if err == nil && sent.count == 0 {
+	left, err := sent.at.interruptible(ctx, sent.run)
+	switch {
+	case left:
+		return nil, Failure(err)
+	case err == nil && sent.count == 0:
 		err = fmt.Errorf("no objects passed to %s", strings.Fields(cmd.Name())[0])
 	}
 	return sent.written, Failure(err)
+}
+
+// run reads the objects and sends them.
+func (s *sending) run() error {
+	list, err := s.r.objects()
+	switch {
+	case err != nil:
+		return err
+	case s.r.Before == nil:
+		return list.Visit(s.visit)
+	}
+	return s.afterwards(list)
 }
 
 func (r *Request) verb() string {
@@ -217,6 +229,13 @@ func (r *Request) verb() string {
 		return "applying"
 	}
 	return "creating"
+}
+
+func (r *Request) done() string {
+	if r.apply {
+		return "applied"
+	}
+	return "created"
 }
 
 func (r *Request) objects() (*resource.Result, error) {
@@ -259,6 +278,7 @@ func (r *Request) runEdit(cmd *cobra.Command) error {
 type sending struct {
 	r       *Request
 	ctx     context.Context
+	at      *stage
 	meter   *meter
 	count   int
 	written []Object
@@ -277,6 +297,8 @@ func (s *sending) visit(info *resource.Info, err error) error {
 		return err
 	}
 	if s.r.apply || s.r.dryRun != cmdutil.DryRunClient {
+		s.at.set(fmt.Sprintf(": whether %s was %s is not known", info.ObjectName(), s.r.done()))
+		defer func() { s.at.set(" after " + prose.Count(s.count, "object") + " " + prose.Plural(s.count, "was", "were") + " sent") }()
 		o, err := s.send(info)
 		if err != nil {
 			return s.r.addSource(info, err)
