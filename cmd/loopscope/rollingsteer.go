@@ -145,7 +145,7 @@ func (o *rollingOptions) steered(started *rolling.Started, verb string) {
 // notice waits until the loop has taken notice, and says in its words how the update stands.
 func (o *rollingOptions) notice(ctx context.Context, c *rolling.Client, started rolling.Started) error {
 	l, err := c.Noticed(ctx, started, o.watching())
-	if err := o.outcome(c.Namespace, started.Old, err); err != nil {
+	if err := o.outcome(&started, err); err != nil {
 		return err
 	}
 	o.tell(l)

@@ -319,7 +319,7 @@ func (o *rollingOptions) foreseen(l *rolling.Foreseen) error {
 // follow watches an update to its end, or until somebody has enough of it.
 func (o *rollingOptions) follow(ctx context.Context, c *rolling.Client, started rolling.Started) error {
 	began := time.Now()
-	if err := o.outcome(c.Namespace, started.Old, c.Follow(ctx, started, o.watching())); err != nil {
+	if err := o.outcome(&started, c.Follow(ctx, started, o.watching())); err != nil {
 		return err
 	}
 	what := "complete"
@@ -336,14 +336,14 @@ func (o *rollingOptions) watching() rolling.Watching {
 }
 
 // outcome is how following an update ends the command.
-func (o *rollingOptions) outcome(namespace, old string, err error) error {
+func (o *rollingOptions) outcome(started *rolling.Started, err error) error {
 	var stuck *rolling.Stuck
 	switch {
 	case errors.As(err, &stuck):
 		fmt.Fprintln(o.s.err, stuck.Sentence)
 		return needsYou{}
 	case errors.Is(err, context.Canceled):
-		return fmt.Errorf("interrupted, and what was asked for stands without this command: watch it with 'loopscope rolling-update status %s -n %s --watch', hold it with 'pause', go back with 'abort'", old, namespace)
+		return fmt.Errorf("interrupted, and what was asked for stands without this command: %s, hold it with 'pause', go back with 'abort'", started.Watch())
 	}
 	return err
 }

@@ -298,7 +298,9 @@ func (s *sending) visit(info *resource.Info, err error) error {
 	}
 	if s.r.apply || s.r.dryRun != cmdutil.DryRunClient {
 		s.at.set(fmt.Sprintf(": whether %s was %s is not known", info.ObjectName(), s.r.done()))
-		defer func() { s.at.set(" after " + prose.Count(s.count, "object") + " " + prose.Plural(s.count, "was", "were") + " sent") }()
+		defer func() {
+			s.at.set(" after " + prose.Count(s.count, "object") + " " + prose.Plural(s.count, "was", "were") + " sent")
+		}()
 		o, err := s.send(info)
 		if err != nil {
 			return s.r.addSource(info, err)

@@ -166,6 +166,11 @@ type Started struct {
 	written *written
 }
 
+// Watch says how to watch it.
+func (s *Started) Watch() string {
+	return fmt.Sprintf("watch it with 'loopscope rolling-update status %s -n %s --watch'", s.Old, s.Namespace)
+}
+
 // Told says what became of an update that was under way already.
 func (s *Started) Told() string {
 	text := fmt.Sprintf("The rolling update of %s to %s is under way already", s.Old, s.Request.Goal())

@@ -55,7 +55,7 @@ const (
 // Follow looks at an update until it has ended: nil where it has as it was to, *Stuck where it
 // needs somebody, *NoManager where nobody carries it out.
 func (c *Client) Follow(ctx context.Context, s Started, w Watching) error {
-	return (&follower{Client: c, Watching: w, s: s}).follow(ctx)
+	return (&follower{Client: c, Watching: w, s: s, seen: time.Now()}).follow(ctx)
 }
 
 // Noticed looks at an update until its loop has taken notice of a request that was changed: its
@@ -67,7 +67,7 @@ func (c *Client) Noticed(ctx context.Context, s Started, w Watching) (*Look, err
 	defer cancel()
 	var last *Look
 	w.Tell = func(l *Look) { last = l }
-	f := &follower{Client: c, Watching: w, s: s, until: func(l *Look) bool {
+	f := &follower{Client: c, Watching: w, s: s, seen: time.Now(), until: func(l *Look) bool {
 		last = l
 		return l.noticed()
 	}}
@@ -113,7 +113,7 @@ type follower struct {
 	Watching
 	s     Started
 	told  string
-	seen  time.Time        // when it could be read last
+	seen  time.Time        // when it could be read last, or when following began
 	state string           // what was due, and what the loop had written
 	since time.Time        // when that was first seen, or when nothing was due last
 	moved bool             // the loop was seen at work
@@ -127,8 +127,10 @@ func (f *follower) turn(ctx context.Context) (done bool, err error) {
 		return true, ctx.Err()
 	case err != nil && !errors.Is(err, errNone) && time.Since(f.seen) < unreadFor:
 		return false, nil
-	case err != nil:
+	case errors.Is(err, errNone):
 		return true, err
+	case err != nil:
+		return true, fmt.Errorf("%w\nWhat was asked for stands without this command: %s", err, f.s.Watch())
 	}
 	f.seen = l.Now
 	done, err = l.outcome(f.s)
@@ -171,15 +173,19 @@ func (f *follower) giveUp(ctx context.Context, alone time.Duration) (done bool, 
 	if f.s.written == nil {
 		return true, &NoManager{For: alone}
 	}
-	err = f.Withdraw(ctx, f.s)
-	if errors.Is(err, errReacted) {
+	err = f.retract(ctx, f.s)
+	switch {
+	case errors.Is(err, errReacted):
 		f.s.written, f.moved = nil, true
 		return false, nil
+	case err != nil:
+		return true, errors.Join(&NoManager{For: alone}, fmt.Errorf("it was to be withdrawn, and could not be: %w", err))
 	}
-	if err != nil {
-		return true, err
+	withdrawn := &NoManager{Withdrawn: true, For: alone}
+	if err := f.unmake(ctx, f.s.written.made); err != nil {
+		return true, errors.Join(withdrawn, err)
 	}
-	return true, &NoManager{Withdrawn: true, For: alone}
+	return true, withdrawn
 }
 
 // due is how many writes the loop would do now.

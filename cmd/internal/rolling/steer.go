@@ -137,10 +137,18 @@ var errReacted = errors.New("somebody has begun to carry it out")
 // Withdraw removes a request that this client has made, and what it has created for it. Where
 // somebody has reacted to the request, or changed it, it is an error and nothing is removed.
 func (c *Client) Withdraw(ctx context.Context, s Started) error {
+	if err := c.retract(ctx, s); err != nil {
+		return err
+	}
+	return c.unmake(ctx, s.written.made)
+}
+
+// retract removes the request.
+func (c *Client) retract(ctx context.Context, s Started) error {
 	if s.written == nil {
 		return errors.New("the request stood there before")
 	}
-	err := c.write(ctx, s.written.on, func(rc *corev1.ReplicationController) error {
+	return c.write(ctx, s.written.on, func(rc *corev1.ReplicationController) error {
 		now, _ := requestOf(rc)
 		if now == nil || now.ID != s.ID || marked(rc) != s.written.before {
 			return errReacted
@@ -148,10 +156,6 @@ func (c *Client) Withdraw(ctx context.Context, s Started) error {
 		delete(rc.Annotations, rollingupdate.AnnotationRequest)
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	return c.unmake(ctx, s.written.made)
 }
 
 // unmake deletes one that was created for a request, unless somebody has given it pods.
