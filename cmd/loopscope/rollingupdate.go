@@ -251,8 +251,11 @@ func (o *rollingOptions) run(ctx context.Context, args []string) error {
 		return err
 	}
 	o.warn(started.Unread)
-	if started.Again {
+	switch keeps := started.Keeps(); {
+	case started.Again:
 		fmt.Fprintln(o.s.out, started.Told())
+	case keeps != "":
+		fmt.Fprintln(o.s.out, keeps)
 	}
 	if o.detach {
 		if !started.Again {
@@ -294,6 +297,9 @@ func (o *rollingOptions) planBack(ctx context.Context, c *rolling.Client, old st
 
 func (o *rollingOptions) foreseen(l *rolling.Foreseen) error {
 	o.warn(l.Unread)
+	if keeps := l.Keeps(); keeps != "" {
+		fmt.Fprintln(o.s.err, keeps)
+	}
 	invalid := l.Invalid() != ""
 	switch {
 	case o.output.forPrograms() && invalid:

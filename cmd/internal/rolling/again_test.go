@@ -75,6 +75,27 @@ func TestBeginMakesNothingAnew(t *testing.T) {
 	wroteNothing(t, "the same selector", api)
 }
 
+// A new update to one that exists says that the file is not applied, a dry run as well.
+func TestBeginKeeps(t *testing.T) {
+	there := controller("web-2", 1, green, map[string]string{rollingupdate.AnnotationSource: "web:u-1", rollingupdate.AnnotationDesired: "3"})
+	client, _ := clientOf(controller("web", 3, blue, nil), there)
+	ask := file(controller("web-2", 3, green, nil))
+	const want = "web-2 exists, so the update continues with it as it is: the file is not applied."
+	if f, err := client.Foresee(t.Context(), ask, false); err != nil || f.Keeps() != want {
+		t.Errorf("foreseen: %+v, %v", f, err)
+	}
+	if s, err := client.Begin(t.Context(), ask); err != nil || s.Again || s.Kept != "web-2" || s.Keeps() != want {
+		t.Errorf("%+v, %v", s, err)
+	}
+	client, _ = clientOf(controller("web", 3, blue, nil))
+	if f, err := client.Foresee(t.Context(), ask, false); err != nil || f.Keeps() != "" {
+		t.Errorf("one that is made: %+v, %v", f, err)
+	}
+	if s, err := client.Begin(t.Context(), ask); err != nil || s.Keeps() != "" {
+		t.Errorf("one that is made: %+v, %v", s, err)
+	}
+}
+
 // losesReply fails the next write of web after store has said whether it is done.
 func losesReply(api *fake.Clientset, store bool) {
 	first := true

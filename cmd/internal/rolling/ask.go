@@ -192,6 +192,16 @@ func (s *Started) Told() string {
 	return text
 }
 
+// Keeps says that the file of a new update is not applied; "" where it is.
+func (s *Started) Keeps() string { return keeps(s.Kept) }
+
+func keeps(name string) string {
+	if name == "" {
+		return ""
+	}
+	return name + " exists, so the update continues with it as it is: the file is not applied."
+}
+
 // End says what will become of the two, and how to choose otherwise. chosen is set where
 // somebody has.
 func (s *Started) End(chosen bool) string {

@@ -86,7 +86,7 @@ func (c *Client) Begin(ctx context.Context, a Ask) (Started, error) {
 			return Started{}, err
 		}
 	}
-	return Started{Namespace: c.Namespace, Old: a.Old, ID: f.request.ID, Request: f.request, Unread: f.Unread, written: own}, nil
+	return Started{Namespace: c.Namespace, Old: a.Old, ID: f.request.ID, Request: f.request, Kept: f.kept(), Unread: f.Unread, written: own}, nil
 }
 
 // again takes up the update of old that is under way, and changes its request where something

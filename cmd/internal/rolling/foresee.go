@@ -261,6 +261,17 @@ func (f *Foreseen) Both() string {
 	return fmt.Sprintf("%s has %s of %s; %s %s, for %s of %s", f.Old.Name, prose.Count(int64(sizeOf(f.Old)), "pod"), images(f.Old), f.New.Name, is, f.New.Annotations[rollingupdate.AnnotationDesired], images(f.New))
 }
 
+// Keeps says that the file is not applied; "" where it is, and where there is none.
+func (f *Foreseen) Keeps() string { return keeps(f.kept()) }
+
+// kept is the new one of a file where it exists; "" for none.
+func (f *Foreseen) kept() string {
+	if !f.file || !f.There {
+		return ""
+	}
+	return f.New.Name
+}
+
 // Objects are the two for whoever reads objects: of their kind, and without what only the API
 // server needs.
 func (f *Foreseen) Objects() *corev1.List {
