@@ -154,8 +154,7 @@ func (o *rollingOptions) notice(ctx context.Context, c *rolling.Client, started 
 
 // looked is how an update stands, for a program.
 type looked struct {
-	Text   string                `json:"text,omitempty"`
-	Result *rollingupdate.Result `json:"result,omitempty"`
+	Text string `json:"text"`
 	*rolling.Look
 }
 
@@ -169,7 +168,8 @@ func (o *rollingOptions) newStatus(s streams, width int) *cobra.Command {
 cluster, writes nothing, and needs no manager that runs.
 
 With --watch it goes on until the update has ended: the exit code is then 0, or 2 if
-it does not move or is taken back meanwhile. It is 0 if the update has ended before.`,
+it does not move, was left half-done, or is taken back meanwhile. It is 0 if the update
+has ended before.`,
 		Example: "  loopscope rolling-update status web -n shop\n\n  # To its end\n  loopscope rolling-update status web -n shop --watch\n\n  # For a script\n  loopscope rolling-update status web -n shop -o json | jq -r .text",
 		Args:    oneController,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -199,31 +199,26 @@ func (o *rollingOptions) status(ctx context.Context, c *rolling.Client, old stri
 	if err != nil {
 		return err
 	}
-	if watch && l.UnderWay() {
-		return o.follow(ctx, c, rolling.Started{Namespace: c.Namespace, Old: old, ID: l.Request().ID, Back: l.Request().Abort})
+	if watched, goesOn := l.Watched(c.Namespace, old); watch && goesOn {
+		return o.follow(ctx, c, watched)
 	}
 	if output.forPrograms() {
-		out := looked{Result: l.Result, Look: l}
-		if l.Trace != nil {
-			out.Text = l.Sentence.At(l.Now)
-		}
-		return output.print(o.s.out, out)
+		return output.print(o.s.out, looked{l.Text(), l})
 	}
 	o.tell(l)
+	if watch && l.Needs() {
+		return needsYou{}
+	}
 	return nil
 }
 
 // tell prints one line: the time, a bar, and the sentence.
 func (o *rollingOptions) tell(l *rolling.Look) {
-	if l.Trace == nil {
-		fmt.Fprintf(o.s.out, "%s  %s\n", l.Now.UTC().Format("15:04:05"), l.Gone())
-		return
-	}
 	bar := ""
-	if l.UnderWay() || l.Sentence.Code == "half-done" {
+	if l.Trace != nil && (l.UnderWay() || l.Sentence.Code == rollingupdate.CodeHalfDone) {
 		bar = progressBar(l) + "  "
 	}
-	fmt.Fprintf(o.s.out, "%s  %s%s\n", l.Now.UTC().Format("15:04:05"), bar, l.Sentence.At(l.Now))
+	fmt.Fprintf(o.s.out, "%s  %s%s\n", l.Now.UTC().Format("15:04:05"), bar, l.Text())
 }
 
 // barWidth is how many characters a bar has.

@@ -168,7 +168,7 @@ func (t *teller) ended() {
 func (t *teller) left() {
 	then := words("Finish it with loopscope rolling-update resume ").Name(t.s.Name).Say(" -n ").Name(t.s.Namespace)
 	lead := words("an update to ").Name(t.s.NewName).Say(" was left half-done, and nobody asks for the rest; ")
-	t.is(decision.ToneWaiting, "half-done", "waiting", append(lead, t.sizes()...), then.Say(", or go back with abort in place of resume"))
+	t.is(decision.ToneWaiting, CodeHalfDone, "waiting", append(lead, t.sizes()...), then.Say(", or go back with abort in place of resume"))
 }
 
 // sizes is how far the update is.

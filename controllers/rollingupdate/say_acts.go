@@ -144,8 +144,11 @@ func (t *teller) isRefused(lead, then decision.Words) {
 	t.out.Verb = "has"
 }
 
-// CodeRefused is what is said where a write is refused.
-const CodeRefused = "refused"
+// The codes that others look for: a write is refused, and nobody asks for the rest of an update.
+const (
+	CodeRefused  = "refused"
+	CodeHalfDone = "half-done"
+)
 
 // refusedBefore tells who looks on that what is due was refused when its loop tried it, as an
 // Event says. One from before the last step says nothing of the next.

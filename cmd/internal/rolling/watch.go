@@ -22,9 +22,9 @@ import (
 // ended, which may be another request's.
 type Look struct {
 	*telemetry.Trace
-	Result *rollingupdate.Result
+	Result *rollingupdate.Result `json:"result,omitempty"`
 	// Now is when it was looked at.
-	Now time.Time
+	Now time.Time `json:"now"`
 
 	old, new *corev1.ReplicationController
 	// results are those of all its updates that are still told.
@@ -148,6 +148,37 @@ func (l *Look) Request() *rollingupdate.Request {
 
 // UnderWay reports whether somebody asks for an update.
 func (l *Look) UnderWay() bool { return l.Request() != nil }
+
+// Watched is what has to end for the update to have ended: the request, or the last step of one
+// that was removed meanwhile. It is false where nothing goes on.
+func (l *Look) Watched(namespace, old string) (Started, bool) {
+	s := Started{Namespace: namespace, Old: old}
+	if r := l.Request(); r != nil {
+		s.ID, s.Back = r.ID, r.Abort
+		return s, true
+	}
+	if rc := l.bearer(); rc != nil {
+		if p, err := rollingupdate.ParseParked(rc.Annotations[rollingupdate.AnnotationParked]); err == nil {
+			s.ID = p.ID
+			return s, true
+		}
+	}
+	return s, false
+}
+
+// Needs reports whether nothing goes on by itself although no update has ended: one was left
+// half-done, or its request cannot be carried out.
+func (l *Look) Needs() bool {
+	return l.Trace != nil && (l.Sentence.Code == rollingupdate.CodeHalfDone || l.Invalid() != "")
+}
+
+// Text is how it stands, as people are told.
+func (l *Look) Text() string {
+	if l.Trace == nil {
+		return l.Gone()
+	}
+	return l.Sentence.At(l.Now)
+}
 
 // Gone says what became of the old one where it is gone.
 func (l *Look) Gone() string {
