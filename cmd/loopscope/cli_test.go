@@ -100,6 +100,8 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		{"a kind and a name", []string{"create", "deployment", "web"}, []string{"kubectl create deployment web --dry-run=client -o yaml | loopscope create -f -"}},
 		{"a limit without a watch", []string{"create", "-f", "x", "--timeout=1s"}, []string{"give --watch as well"}},
 		{"a watch of nothing written", []string{"create", "-f", "x", "--dry-run=server", "--watch"}, []string{"omit --dry-run"}},
+		{"a dry run that posts", []string{"create", "-f", "x", "--raw", "/api", "--dry-run=client"}, []string{"--raw posts the file as it is: omit --dry-run"}},
+		{"a dry run of the server that posts", []string{"create", "-f", "x", "--raw", "/api", "--dry-run=server"}, []string{"--raw posts the file as it is: omit --dry-run"}},
 		{"an edit that is explained", []string{"create", "-f", "x", "--edit", "--explain"}, []string{"--explain cannot be used with --edit"}},
 		{"an edit that is none", []string{"create", "-f", "x", "--edit", "--dry-run=client"}, []string{"omit --dry-run"}},
 		{"an apply that nobody merges", []string{"apply", "-f", "x", "--dry-run=client"}, []string{"--dry-run=server"}},

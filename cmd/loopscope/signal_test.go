@@ -30,16 +30,21 @@ func TestSignalledChild(t *testing.T) {
 // does not answer keep no command from ending with a signal.
 func TestSignalsEndReading(t *testing.T) {
 	const object = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`
-	reached := make(chan struct{}, 16)
+	reached, over := make(chan struct{}, 16), make(chan struct{})
 	silent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/version" {
 			_, _ = io.WriteString(w, "{}")
 			return
 		}
+		_, _ = io.Copy(io.Discard, r.Body)
 		reached <- struct{}{}
-		<-r.Context().Done()
+		select {
+		case <-r.Context().Done():
+		case <-over:
+		}
 	}))
 	defer silent.Close()
+	defer close(over)
 	config := contexts(t, silent.URL)
 	for _, c := range []struct {
 		command string

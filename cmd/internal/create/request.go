@@ -157,6 +157,8 @@ func (r *Request) validate() error {
 		return nil
 	}
 	switch _, bad := url.ParseRequestURI(r.raw); {
+	case r.dryRun != cmdutil.DryRunNone:
+		return errors.New("--raw posts the file as it is: omit --dry-run")
 	case r.edit:
 		return errors.New("--raw and --edit are mutually exclusive")
 	case len(r.files.Filenames) != 1:
