@@ -117,3 +117,16 @@ func TestStatusForPrograms(t *testing.T) {
 		}
 	}
 }
+
+// What the rules refuse ends with 2, and a dry run of it, too.
+func TestRefusedByTheRules(t *testing.T) {
+	web := strings.Replace(halfOld, requestOnHalf, "", 1)
+	web = strings.Replace(web, `"kubectl.kubernetes.io/next-controller-id":"web-2","kubectl.kubernetes.io/original-replicas":"3"`, "", 1)
+	web = strings.Replace(web, ",\n}},", "}},", 1)
+	for _, flags := range []string{"", " --dry-run", " --dry-run=server -o yaml"} {
+		out, errOut, err := runBoth(t, append(strings.Fields("rolling-update web --image=web:1"+flags), "--kubeconfig", having(t, web))...)
+		if !errors.As(err, new(needsYou)) || !strings.Contains(out+errOut, "it has the image web:1 already") {
+			t.Errorf("%q: %v\n%s%s", flags, err, out, errOut)
+		}
+	}
+}

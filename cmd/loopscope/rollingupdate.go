@@ -60,8 +60,10 @@ one: they would undo its steps.
 'rolling-update status OLD' says how far it is, and 'abort OLD', 'pause OLD' and
 'resume OLD' steer it; 'resume' also finishes what kubectl left half-done.
 
-The exit code is 0 if the update is complete, 1 after an error, and 2 if it does not
-move, cannot be carried out, or was taken back.`,
+The exit code is 0 if the update is complete, 2 if it cannot be carried out, does not
+move or was taken back, and 1 after any other error, such as a flag that is wrong, a
+HorizontalPodAutoscaler in the way, or no manager that runs. That of a --dry-run is
+the same, as far as it goes.`,
 		Example: `  # A new image, and the same name
   loopscope rolling-update web --image=web:2
 
@@ -248,7 +250,7 @@ func (o *rollingOptions) run(ctx context.Context, args []string) error {
 	case err != nil && ctx.Err() != nil:
 		return fmt.Errorf("interrupted: %w", err)
 	case err != nil:
-		return err
+		return o.outcome(&started, err)
 	}
 	o.warn(started.Unread)
 	switch keeps := started.Keeps(); {

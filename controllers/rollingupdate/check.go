@@ -126,11 +126,11 @@ func (t *decider) wrongWithOld() problem {
 	c := old.chosen(r.Container)
 	switch {
 	case c == nil && r.Container == "":
-		return problem{badName, words("it has ").Count("containers", int64(len(old.Containers))).Say(" containers (").Quote(old.names()).Say("), and the request does not say whose image it is"), words("Name the container")}
+		return problem{badName, words("it has ").Count("containers", int64(len(old.Containers))).Say(" containers (").Quote(old.names()).Say("), and the request does not say whose image it is"), words("Name it with --container")}
 	case c == nil:
-		return problem{badName, words("it has no container ").Quote(r.Container).Say(", only ").Quote(old.names()), words("Name one of these")}
+		return problem{badName, words("it has no container ").Quote(r.Container).Say(", only ").Quote(old.names()), words("Name one of these with --container")}
 	case c.Image == r.Image && r.ImagePullPolicy == "":
-		return problem{badSame, words("it has the image ").Quote(r.Image).Say(" already, and the request has no pull policy"), words("Give an imagePullPolicy to have the same image pulled anew")}
+		return problem{badSame, words("it has the image ").Quote(r.Image).Say(" already, and the request has no pull policy"), words("Give --image-pull-policy to have the same image pulled anew")}
 	case len(t.s.NewName) > maxName:
 		return problem{badLong, words("its name with a hash has ").Count("characters", int64(len(t.s.NewName))).Say(" characters, and a name has ").Count("most", maxName).Say(" at most"), words("Name the new one; with --cleanup=rename the old name stays")}
 	case old.Size == 0 && old.Original == nil:

@@ -85,7 +85,7 @@ func (r *Request) check() error {
 		return errors.New("the request lacks its defaults")
 	}
 	if problems := r.problems(); len(problems) > 0 {
-		return fmt.Errorf("request: %s", problems[0])
+		return fmt.Errorf("request: %w", problems[:1])
 	}
 	return nil
 }

@@ -153,7 +153,7 @@ func ParseRequest(text string) (*Request, error) {
 	}
 	r.setDefaults()
 	if problems := r.problems(); len(problems) > 0 {
-		return nil, errors.New(strings.Join(problems, "; "))
+		return nil, problems
 	}
 	return r, nil
 }
@@ -194,40 +194,54 @@ func (r *Request) setDefaults() {
 	}
 }
 
-// problems are all that is wrong with a request of which the defaults are filled in.
-func (r *Request) problems() []string {
+// Problem is what is wrong with a request: the field, "" where there are several, and what is
+// said after its name.
+type Problem struct{ Field, Text string }
+
+// Problems are all that is wrong with a request that could be read.
+type Problems []Problem
+
+func (p Problems) Error() string {
 	var list []string
-	add := func(bad bool, format string, args ...any) {
+	for _, one := range p {
+		list = append(list, one.Field+one.Text)
+	}
+	return strings.Join(list, "; ")
+}
+
+// problems are all that is wrong with a request of which the defaults are filled in.
+func (r *Request) problems() (list Problems) {
+	add := func(bad bool, field, format string, args ...any) {
 		if bad {
-			list = append(list, fmt.Sprintf(format, args...))
+			list = append(list, Problem{field, fmt.Sprintf(format, args...)})
 		}
 	}
-	add(r.To == "" && r.Image == "", `neither "to" nor "image" is given: name the new ReplicationController or the new image`)
-	add(r.To != "" && !isName(r.To), "to %q is no name of a ReplicationController", prose.Clip(r.To, 64))
-	add(strings.TrimSpace(r.Image) != r.Image || strings.ContainsAny(r.Image, " \t\n") || len(r.Image) > 1024, "image %q is no name of an image", prose.Clip(r.Image, 64))
-	add(r.Container != "" && len(validation.IsDNS1123Label(r.Container)) > 0, "container %q is no name of a container", prose.Clip(r.Container, 64))
-	add(r.Image == "" && (r.Container != "" || r.ImagePullPolicy != ""), "container and imagePullPolicy are for an image, which is not given")
+	add(r.To == "" && r.Image == "", "", `neither "to" nor "image" is given: name the new ReplicationController or the new image`)
+	add(r.To != "" && !isName(r.To), "to", " %q is no name of a ReplicationController", prose.Clip(r.To, 64))
+	add(strings.TrimSpace(r.Image) != r.Image || strings.ContainsAny(r.Image, " \t\n") || len(r.Image) > 1024, "image", " %q is no name of an image", prose.Clip(r.Image, 64))
+	add(r.Container != "" && len(validation.IsDNS1123Label(r.Container)) > 0, "container", " %q is no name of a container", prose.Clip(r.Container, 64))
+	add(r.Image == "" && (r.Container != "" || r.ImagePullPolicy != ""), "", "container and imagePullPolicy are for an image, which is not given")
 	policies := []string{"", string(corev1.PullAlways), string(corev1.PullIfNotPresent), string(corev1.PullNever)}
-	add(!slices.Contains(policies, r.ImagePullPolicy), "imagePullPolicy %q: use Always, IfNotPresent or Never", prose.Clip(r.ImagePullPolicy, 24))
-	add(len(validation.IsQualifiedName(r.DeploymentKey)) > 0, "deploymentKey %q is no key of a label", prose.Clip(r.DeploymentKey, 64))
-	add(!isID(r.ID), "id %q: use up to 64 letters, digits, hyphens, dots and underscores", prose.Clip(r.ID, 64))
+	add(!slices.Contains(policies, r.ImagePullPolicy), "imagePullPolicy", " %q: use Always, IfNotPresent or Never", prose.Clip(r.ImagePullPolicy, 24))
+	add(len(validation.IsQualifiedName(r.DeploymentKey)) > 0, "deploymentKey", " %q is no key of a label", prose.Clip(r.DeploymentKey, 64))
+	add(!isID(r.ID), "id", " %q: use up to 64 letters, digits, hyphens, dots and underscores", prose.Clip(r.ID, 64))
 	list = append(list, amountProblems("surge", r.Surge)...)
 	list = append(list, amountProblems("unavailable", r.Unavailable)...)
-	add(*r.UpdatePeriod < 0 || *r.UpdatePeriod > Period(longestPeriod), "updatePeriod %s: use 0s to a year", time.Duration(*r.UpdatePeriod))
-	add(*r.Timeout <= 0 || *r.Timeout > Period(longestPeriod), "timeout %s: use more than 0s, up to a year", time.Duration(*r.Timeout))
-	add(!slices.Contains([]Cleanup{Delete, Rename, Preserve}, r.Cleanup), "cleanup %q: use delete, rename or preserve", prose.Clip(string(r.Cleanup), 24))
+	add(*r.UpdatePeriod < 0 || *r.UpdatePeriod > Period(longestPeriod), "updatePeriod", " %s: use 0s to a year", time.Duration(*r.UpdatePeriod))
+	add(*r.Timeout <= 0 || *r.Timeout > Period(longestPeriod), "timeout", " %s: use more than 0s, up to a year", time.Duration(*r.Timeout))
+	add(!slices.Contains([]Cleanup{Delete, Rename, Preserve}, r.Cleanup), "cleanup", " %q: use delete, rename or preserve", prose.Clip(string(r.Cleanup), 24))
 	return list
 }
 
-func amountProblems(field string, v *intstr.IntOrString) []string {
+func amountProblems(field string, v *intstr.IntOrString) Problems {
 	if v.Type == intstr.String {
 		if _, err := rollout.Percent(v.StrVal); err != nil {
-			return []string{fmt.Sprintf("%s: %v", field, err)}
+			return Problems{{field, ": " + err.Error()}}
 		}
 		return nil
 	}
 	if v.IntVal < 0 {
-		return []string{fmt.Sprintf("%s %d: use 0 to %d", field, v.IntVal, math.MaxInt32)}
+		return Problems{{field, fmt.Sprintf(" %d: use 0 to %d", v.IntVal, math.MaxInt32)}}
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package rolling
 import (
 	"cmp"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -29,7 +30,25 @@ func (a *Ask) request() (*rollingupdate.Request, error) {
 	if a.New != nil {
 		r.To = a.New.Name
 	}
-	return rollingupdate.ParseRequest(r.Text())
+	return validated(&r)
+}
+
+// flagOf are the flags by which the fields of a request are given.
+var flagOf = map[string]string{
+	"to": "new name", "image": "--image", "container": "--container", "imagePullPolicy": "--image-pull-policy", "deploymentKey": "--deployment-label-key",
+	"surge": "--surge", "unavailable": "--unavailable", "updatePeriod": "--update-period", "timeout": "--timeout", "cleanup": "--cleanup",
+}
+
+// validated is a request with its defaults. What is wrong with it is said of the flags.
+func validated(r *rollingupdate.Request) (*rollingupdate.Request, error) {
+	full, err := rollingupdate.ParseRequest(r.Text())
+	var wrong rollingupdate.Problems
+	if errors.As(err, &wrong) {
+		for i := range wrong {
+			wrong[i].Field = cmp.Or(flagOf[wrong[i].Field], wrong[i].Field)
+		}
+	}
+	return full, err
 }
 
 func newID() string { return strings.ToLower(rand.Text()[:10]) }
@@ -105,7 +124,7 @@ func changedTo(rc *corev1.ReplicationController, now, next *rollingupdate.Reques
 			return nil, fmt.Errorf("it is too late to %s: %s is taking over the new pods", what, rc.Name)
 		}
 	}
-	return rollingupdate.ParseRequest(next.Text())
+	return validated(next)
 }
 
 // differences are what may be changed in the middle of an update and differs, as people read it.

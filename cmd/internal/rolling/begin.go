@@ -47,7 +47,7 @@ type written struct {
 
 // Begin writes the request, and before that the new one where it comes from a file. Where an
 // update of the same is under way, it is that one, with what is asked for otherwise as far as
-// that can be changed. An error says what stands in the way.
+// that can be changed. An error says what stands in the way, a *Stuck that it cannot be carried out.
 func (c *Client) Begin(ctx context.Context, a Ask) (Started, error) {
 	old, err := c.getOld(ctx, a.Old)
 	if err != nil {
@@ -64,7 +64,7 @@ func (c *Client) Begin(ctx context.Context, a Ask) (Started, error) {
 	case err != nil:
 		return Started{}, err
 	case f.Invalid() != "":
-		return Started{}, errors.New(f.Sentence.At(f.Now))
+		return Started{}, &Stuck{f.Sentence.At(f.Now)}
 	}
 	made, err := c.prepare(ctx, f)
 	if err != nil {

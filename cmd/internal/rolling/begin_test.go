@@ -95,6 +95,28 @@ func TestBeginRefuses(t *testing.T) {
 	}
 }
 
+// What the rules refuse is told from other errors, and what is wrong is named as it is given.
+func TestBeginNamesFlags(t *testing.T) {
+	client, api := clientOf(controller("web", 3, blue, nil))
+	_, err := client.Begin(t.Context(), image("web:1"))
+	if stuck := new(Stuck); !errors.As(err, &stuck) || !strings.Contains(stuck.Sentence, "it has the image web:1 already, and the request has no pull policy. Give --image-pull-policy to have") {
+		t.Errorf("the same image: %v", err)
+	}
+	for want, r := range map[string]rollingupdate.Request{
+		"--update-period -1s: use 0s to a year":                                  {UpdatePeriod: new(rollingupdate.Period(-time.Second))},
+		`--deployment-label-key "a b" is no key of a label`:                      {DeploymentKey: "a b"},
+		`--image-pull-policy "Ever": use Always, IfNotPresent or Never`:          {ImagePullPolicy: "Ever"},
+		"--surge -1: use 0 to 2147483647; --unavailable -2: use 0 to 2147483647": {Surge: rollingupdate.Amount("-1"), Unavailable: rollingupdate.Amount("-2")},
+	} {
+		r.Image = "web:2"
+		_, err := client.Begin(t.Context(), Ask{Old: "web", Request: r})
+		if err == nil || err.Error() != want || errors.As(err, new(*Stuck)) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	wroteNothing(t, "a bad request", api)
+}
+
 // The new one of a file is made without pods and says whom it replaces ([RU-7]); asked for
 // again, the same update is taken up.
 func TestBegin(t *testing.T) {

@@ -96,7 +96,7 @@ func (u *updating) long(t *testing.T) {
 	t.Helper()
 	name := strings.Repeat("w", 250)
 	u.plane.KubectlInput(t, strings.Replace(controllerManifest, "name: web", "name: "+name, 1), "-n", u.namespace, "create", "-f", "-")
-	u.says(t, 1, "a name has 253 at most", name, "--image=shop:v2")
+	u.says(t, 2, "a name has 253 at most", name, "--image=shop:v2")
 	if out := u.plane.Kubectl(t, "-n", u.namespace, "get", "rc", name, "-o", "jsonpath={.metadata.annotations}"); out != "" {
 		t.Errorf("it was annotated with %s", out)
 	}
