@@ -87,6 +87,16 @@ func TestBeginKeeps(t *testing.T) {
 	if s, err := client.Begin(t.Context(), ask); err != nil || s.Again || s.Kept != "web-2" || s.Keeps() != want {
 		t.Errorf("%+v, %v", s, err)
 	}
+	other := file(controller("web-2", 3, green, nil))
+	other.New.Spec.Template.Spec.Containers[0].Image = "web:3"
+	if s, err := client.Begin(t.Context(), other); err != nil || !s.Again || !strings.HasSuffix(s.Told(), "web-2 stays as it was created: the file, which has another template, is not applied again.") {
+		t.Errorf("another template, again: %+v, %v, %s", s, err, s.Told())
+	}
+	client, _ = clientOf(controller("web", 3, blue, nil), there)
+	const differs = "web-2 exists, so the update continues with it as it is: the file, which has another template, is not applied."
+	if s, err := client.Begin(t.Context(), other); err != nil || s.Keeps() != differs {
+		t.Errorf("another template: %+v, %v", s, err)
+	}
 	client, _ = clientOf(controller("web", 3, blue, nil))
 	if f, err := client.Foresee(t.Context(), ask, false); err != nil || f.Keeps() != "" {
 		t.Errorf("one that is made: %+v, %v", f, err)

@@ -175,6 +175,8 @@ type Started struct {
 	// Kept is the new one of a file where it existed, so that the file is not applied; Made
 	// where it was gone, and was created from the file in the middle of the update. "" for none.
 	Kept, Made string
+	// Differs is set where that of the file has another template than the one that is kept.
+	Differs bool
 	// Left is set where kubectl had left it half-done.
 	Left bool
 	// Back is set where it is to be taken back.
@@ -203,7 +205,7 @@ func (s *Started) Told() string {
 	}
 	text += "."
 	if s.Kept != "" {
-		text += fmt.Sprintf(" %s stays as it was created: the file is not applied again.", s.Kept)
+		text += fmt.Sprintf(" %s stays as it was created: the file%s is not applied again.", s.Kept, s.other())
 	}
 	if s.Made != "" {
 		text += fmt.Sprintf(" %s did not exist, and was created from the file.", s.Made)
@@ -212,13 +214,21 @@ func (s *Started) Told() string {
 }
 
 // Keeps says that the file of a new update is not applied; "" where it is.
-func (s *Started) Keeps() string { return keeps(s.Kept) }
+func (s *Started) Keeps() string { return keeps(s.Kept, s.other()) }
 
-func keeps(name string) string {
+func keeps(name, other string) string {
 	if name == "" {
 		return ""
 	}
-	return name + " exists, so the update continues with it as it is: the file is not applied."
+	return name + " exists, so the update continues with it as it is: the file" + other + " is not applied."
+}
+
+// other says that the file has another template.
+func (s *Started) other() string {
+	if !s.Differs {
+		return ""
+	}
+	return ", which has another template,"
 }
 
 // End says what will become of the two, and how to choose otherwise. chosen is set where

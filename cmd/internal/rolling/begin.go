@@ -86,7 +86,11 @@ func (c *Client) Begin(ctx context.Context, a Ask) (Started, error) {
 			return Started{}, err
 		}
 	}
-	return Started{Namespace: c.Namespace, Old: a.Old, ID: f.request.ID, Request: f.request, Kept: f.kept(), Unread: f.Unread, written: own}, nil
+	s := Started{Namespace: c.Namespace, Old: a.Old, ID: f.request.ID, Request: f.request, Unread: f.Unread, written: own}
+	if f.kept() != "" {
+		s.Kept, s.Differs = f.kept(), c.differs(ctx, f.New, a.New)
+	}
+	return s, nil
 }
 
 // again takes up the update of old that is under way, and changes its request where something
@@ -139,7 +143,7 @@ func (c *Client) anew(ctx context.Context, a *Ask, old *corev1.ReplicationContro
 	case err != nil:
 		return nil, err
 	case is != nil:
-		s.Kept = is.Name
+		s.Kept, s.Differs = is.Name, c.differs(ctx, is, a.New)
 		return nil, nil
 	}
 	s.Made = a.New.Name
@@ -148,6 +152,15 @@ func (c *Client) anew(ctx context.Context, a *Ask, old *corev1.ReplicationContro
 		return nil, err
 	}
 	return c.create(ctx, n)
+}
+
+// differs reports whether the template of a file is another one than that which is there. The
+// API server completes it for that, and writes nothing; where it does not, that is not known.
+func (c *Client) differs(ctx context.Context, is, of *corev1.ReplicationController) bool {
+	n := is.DeepCopy()
+	n.Spec.Template = of.Spec.Template.DeepCopy()
+	n, err := c.checked(ctx, n)
+	return err == nil && !equality.Semantic.DeepEqual(n.Spec.Template, is.Spec.Template)
 }
 
 // settle finds out what became of a request where err came instead of a reply: nil where it

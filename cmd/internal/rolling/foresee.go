@@ -262,7 +262,7 @@ func (f *Foreseen) Both() string {
 }
 
 // Keeps says that the file is not applied; "" where it is, and where there is none.
-func (f *Foreseen) Keeps() string { return keeps(f.kept()) }
+func (f *Foreseen) Keeps() string { return keeps(f.kept(), "") }
 
 // kept is the new one of a file where it exists; "" for none.
 func (f *Foreseen) kept() string {

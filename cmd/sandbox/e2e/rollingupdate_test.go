@@ -74,7 +74,7 @@ func TestRollingUpdateCommand(t *testing.T) {
 	next := write(t, t.TempDir(), "next.yaml", nextManifest)
 	u.says(t, 0, "was asked for", "web", "-f", next, "--update-period=1h", "--detach", "--timeout=2h")
 	u.says(t, 1, "in the middle of it this cannot be changed: image none to shop:v4", "web", "--image=shop:v4")
-	u.says(t, 0, "under way already, and stays as it was asked for. web-v3 stays as it was created", "web", "-f", next, "--detach")
+	u.says(t, 0, "under way already, and stays as it was asked for. web-v3 stays as it was created: the file is not applied again.", "web", "-f", next, "--detach")
 	u.says(t, 0, "and was changed: surge 1 to 2 and timeout 2h to 3h", "web", "-f", next, "--detach", "--surge=2", "--timeout=3h")
 	plane.Kubectl(t, "-n", u.namespace, "delete", "rc/web-v3")
 	u.says(t, 0, "stays as it was asked for. web-v3 did not exist, and was created from the file.", "web", "-f", next, "--detach")
