@@ -228,7 +228,7 @@ func TestExplainSaysWhatToDo(t *testing.T) {
 			t.Errorf("after %d the error is %v", answer.Code, err)
 		}
 	}
-	if err := Check(nil, "dev"); err == nil || !strings.Contains(err.Error(), "--kubeconfig") {
+	if err := Check(t.Context(), nil, "dev"); err == nil || !strings.Contains(err.Error(), "--kubeconfig") {
 		t.Errorf("error = %v", err)
 	}
 }
