@@ -9,12 +9,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/scheme"
-	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 
@@ -234,7 +231,7 @@ func (l *Loop) Run(ctx context.Context, workers int) error {
 	if !cache.WaitForCacheSync(ctx.Done(), l.Synced) {
 		return nil // Ended before the caches were full; there was nothing to do yet.
 	}
-	end := l.Begin(ctx)
+	end := l.Begin(context.WithoutCancel(ctx)) // The last syncs end after ctx, and have events, too.
 	defer end()
 	l.unblocks.run(ctx)
 	defer l.unblocks.wait()
@@ -258,24 +255,13 @@ func (l *Loop) Run(ctx context.Context, workers int) error {
 func (l *Loop) Begin(ctx context.Context) (end func()) {
 	shutdown := func() {}
 	if l.recorder = l.opts.Events; l.recorder == nil {
-		b := l.broadcast(ctx)
-		shutdown = b.Shutdown
+		shutdown = l.broadcast(ctx)
 	}
 	l.queue.Start()
 	return func() {
 		l.queue.ShutDown()
 		shutdown()
 	}
-}
-
-// broadcast starts the event pipeline. In watch mode events go nowhere.
-func (l *Loop) broadcast(ctx context.Context) record.EventBroadcaster {
-	b := record.NewBroadcaster(record.WithContext(context.WithoutCancel(ctx))) // The last syncs end after ctx, and have events, too.
-	if l.opts.Mode == Act {                                                    // Where another process leads there are none to send.
-		b.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: l.client.CoreV1().Events("")})
-	}
-	l.recorder = b.NewRecorder(scheme.Scheme, corev1.EventSource{Component: l.component})
-	return b
 }
 
 func (l *Loop) work(ctx context.Context, worker int) {
