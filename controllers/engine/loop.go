@@ -79,6 +79,7 @@ type Loop struct {
 	controller       Controller
 	caches           []namedCache
 	running          atomic.Bool
+	cancelSyncs      atomic.Pointer[context.CancelFunc] // nil before Run
 	workers          atomic.Int64
 	recorder         record.EventRecorder
 	stranded         keySet // failed for want of an API server
@@ -219,8 +220,9 @@ func (l *Loop) Synced() bool {
 	return true
 }
 
-// Run works until ctx ends, with that many workers. It returns only after all
-// of them, the queue and the event broadcaster have ended.
+// Run works until ctx ends, with that many workers. Syncs under way then go on, with their
+// requests, until they have ended or CancelSyncs is called. Run returns only after all
+// workers, the queue and the event broadcaster have ended.
 func (l *Loop) Run(ctx context.Context, workers int) error {
 	if workers < 1 {
 		return fmt.Errorf("%s loop: %d workers given, at least 1 is needed", l.name, workers)
@@ -231,7 +233,10 @@ func (l *Loop) Run(ctx context.Context, workers int) error {
 	if !cache.WaitForCacheSync(ctx.Done(), l.Synced) {
 		return nil // Ended before the caches were full; there was nothing to do yet.
 	}
-	end := l.Begin(context.WithoutCancel(ctx)) // The last syncs end after ctx, and have events, too.
+	syncs, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	l.cancelSyncs.Store(&cancel)
+	end := l.Begin(syncs)
 	defer end()
 	l.unblocks.run(ctx)
 	defer l.unblocks.wait()
@@ -242,7 +247,7 @@ func (l *Loop) Run(ctx context.Context, workers int) error {
 		group.Go(func() { l.namespaceWatcher.run(ctx) })
 	}
 	for n := range workers {
-		group.Go(func() { l.work(ctx, n) })
+		group.Go(func() { l.work(ctx, syncs, n) })
 	}
 	<-ctx.Done()
 	l.queue.ShutDown()
@@ -264,23 +269,35 @@ func (l *Loop) Begin(ctx context.Context) (end func()) {
 	}
 }
 
-func (l *Loop) work(ctx context.Context, worker int) {
-	for l.Step(ctx, worker) {
+// CancelSyncs ends the requests of the syncs under way, and the wait for their events: of a
+// program whose time to end is over, or that may not write any more. It is for the time after the
+// end of Run's ctx.
+func (l *Loop) CancelSyncs() {
+	if cancel := l.cancelSyncs.Load(); cancel != nil {
+		(*cancel)()
+	}
+}
+
+func (l *Loop) work(ctx, syncs context.Context, worker int) {
+	for l.step(ctx, syncs, worker) {
 	}
 }
 
 // Step waits for a key that is due and syncs it, for one worker. It is false where the
 // queue has ended.
-func (l *Loop) Step(ctx context.Context, worker int) bool {
+func (l *Loop) Step(ctx context.Context, worker int) bool { return l.step(ctx, ctx, worker) }
+
+// step begins no sync after the end of ctx; syncs ends those that have begun.
+func (l *Loop) step(ctx, syncs context.Context, worker int) bool {
 	w, shutdown := l.queue.Get()
 	if shutdown {
 		return false
 	}
-	if ctx.Err() != nil { // Every write would fail, and the record say so of each key.
+	if ctx.Err() != nil { // What is still due is so at the next start.
 		l.queue.Done(w.Key)
 		return true
 	}
-	l.sync(ctx, w, worker)
+	l.sync(syncs, w, worker)
 	return true
 }
 

@@ -270,7 +270,12 @@ func (l *Loop) retry(t *telemetry.Trace) {
 		l.opts.Logger.Error("Dropped after its last try", "controller", l.name, "key", key, "tries", tries-1, "error", message(t.Failure))
 		return
 	}
-	t.Try.Next = l.queue.Retry(key, telemetry.Cause{Kind: telemetry.CauseBackoff, At: l.opts.Clock.Now(), Code: string(t.Result)})
+	next := l.queue.Retry(key, telemetry.Cause{Kind: telemetry.CauseBackoff, At: l.opts.Clock.Now(), Code: string(t.Result)})
+	if next.IsZero() { // The loop ends.
+		l.opts.Logger.Info("Sync failed, and the loop ends", "controller", l.name, "key", key, "try", tries, "error", message(t.Failure))
+		return
+	}
+	t.Try.Next = next
 	t.Timers = append(t.Timers, decision.Timer{At: t.Try.Next, Code: telemetry.CodeBackoff})
 	l.opts.Logger.Info("Sync failed, will try again", "controller", l.name, "key", key, "try", tries, "next", t.Try.Next, "error", message(t.Failure))
 }

@@ -61,8 +61,7 @@ func TestBrokenRecorderStopsNoSync(t *testing.T) {
 	}
 }
 
-// Stop lets the sync under way end and begins no other: their writes could only
-// fail, and the record would blame each object.
+// Stop lets the sync under way end and begins no other: what is due then is so at the next start.
 func TestStoppingBeginsNoSync(t *testing.T) {
 	s := &script{}
 	var keys []string

@@ -564,6 +564,19 @@ func TestDefaultLimiter(t *testing.T) {
 	})
 }
 
+// TestNotTriedAgain: a sync that fails after the queue was shut down names no time at which it is tried again.
+func TestNotTriedAgain(t *testing.T) {
+	x := newBareLab(t)
+	x.queue.Add("shop/data")
+	got := x.sync(func(context.Context, string) error {
+		x.queue.ShutDown()
+		return errors.New("no")
+	})
+	if want := "shop/data has failed: the last sync returned an error (no). It is not tried again before something changes."; said(got) != want || len(got.Timers) != 0 || !got.Try.Next.IsZero() {
+		t.Errorf("it says %q and has the timers %+v", said(got), got.Timers)
+	}
+}
+
 // TestSyncOfAKeyThatWasNotTaken: its handler runs, and nothing is recorded.
 func TestSyncOfAKeyThatWasNotTaken(t *testing.T) {
 	x := newLab(t, http.NotFound)

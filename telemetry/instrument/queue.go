@@ -212,7 +212,9 @@ func (k *known[K]) AddRateLimited(key K) {
 	tries := int64(k.queue.NumRequeues(key))
 	s.note(func() {
 		s.trace.Try = decision.Try{Number: tries, Next: next}
-		s.trace.Timers = append(s.trace.Timers, decision.Timer{At: next, Code: telemetry.CodeBackoff})
+		if !next.IsZero() { // Otherwise the queue was shut down.
+			s.trace.Timers = append(s.trace.Timers, decision.Timer{At: next, Code: telemetry.CodeBackoff})
+		}
 	})
 }
 

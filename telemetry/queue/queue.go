@@ -169,7 +169,8 @@ func (q *Queue[K]) EnqueueAfter(key K, c telemetry.Cause, wait time.Duration) {
 }
 
 // Retry makes the key run when the rate limiter allows it, and returns when
-// that is, except that an earlier time asked for before still holds.
+// that is, except that an earlier time asked for before still holds. Zero is never:
+// the queue was shut down.
 func (q *Queue[K]) Retry(key K, c telemetry.Cause) time.Time {
 	q.gate.RLock()
 	defer q.gate.RUnlock()

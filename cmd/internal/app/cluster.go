@@ -215,6 +215,13 @@ func (c *cluster) lead() {
 	}
 }
 
+// cancelSyncs ends the requests of loops that were told to end.
+func (c *cluster) cancelSyncs() {
+	for _, l := range c.loops {
+		l.CancelSyncs()
+	}
+}
+
 // informers fills the caches until ctx ends.
 func (c *cluster) informers(ctx context.Context) error {
 	c.factory.StartWithContext(ctx)

@@ -7,28 +7,25 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // work runs every loop at once, each after a pause of its own, until ctx ends and they have
-// finished their syncs ([M-7]).
-func (a *App) work(ctx context.Context) error {
-	group, ctx := errgroup.WithContext(ctx)
+// finished their syncs ([M-7]). One that cannot run ends the program.
+func (a *App) work(ctx context.Context) {
+	var group sync.WaitGroup
 	for _, l := range a.cluster.loops {
-		group.Go(func() error {
+		group.Go(func() {
 			a.atWork.begin(l.controller)
 			defer a.atWork.end(l.controller)
 			if !a.pause(ctx, a.opts.StartInterval) {
-				return nil
+				return
 			}
 			if err := l.Run(ctx, l.workers); err != nil {
-				return fmt.Errorf("%s: %w", l.controller, err)
+				a.end(fmt.Errorf("%s: %w", l.controller, err))
 			}
-			return nil
 		})
 	}
-	return group.Wait()
+	group.Wait()
 }
 
 // atWork are the controllers that run. The zero value is none.
@@ -80,23 +77,26 @@ func (a *App) remind(ctx context.Context, done <-chan struct{}) {
 	}
 }
 
-// startLoops runs the loops until their turn in the teardown.
+// startLoops runs the loops until their turn in the teardown. Syncs under way may end in the time
+// that is left then ([M-7]).
 func (a *App) startLoops(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if err := a.work(ctx); err != nil {
-			a.end(err)
-		}
+		a.work(ctx)
 	}()
 	a.push("controllers", func(stopping context.Context) error {
 		cancel()
+		if !a.leads() { // Whoever has lost the Lease finishes nothing.
+			a.cluster.cancelSyncs()
+		}
 		go a.remind(stopping, done)
 		select {
 		case <-done:
 			return nil
 		case <-stopping.Done():
+			a.cluster.cancelSyncs() // Nothing may be written once the Lease is given back.
 			return fmt.Errorf("%s did not end in time: %w", a.atWork.String(), stopping.Err())
 		}
 	})

@@ -13,6 +13,7 @@ import (
 
 	"k8s.io/client-go/kubernetes/fake"
 
+	"github.com/loopscope/loopscope/cmd/internal/leadership"
 	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/telemetry"
 )
@@ -48,9 +49,9 @@ func (s slow) Observe(context.Context, string) (engine.Sync, error) {
 func (slow) Pending() []telemetry.EchoState { return nil }
 
 // loopNamed is a loop with a key whose sync never ends before it is let go.
-func loopNamed(name string, let slow) running {
+func loopNamed(name string, does engine.Controller) running {
 	l := engine.New(engine.Settings{Name: "test"}, fake.NewClientset(), engine.Options{Logger: slog.New(slog.DiscardHandler)})
-	l.Use(let)
+	l.Use(does)
 	l.Enqueue("shop/web", telemetry.Cause{Kind: telemetry.CauseAsked})
 	return running{l, name, 1}
 }
@@ -91,6 +92,45 @@ func TestLoopsThatDoNotEnd(t *testing.T) {
 			t.Errorf("%d times it is in the log: %s", n, said)
 		}
 	})
+}
+
+// asking is a controller whose syncs wait for an answer that never comes.
+type asking struct{}
+
+func (asking) Observe(ctx context.Context, _ string) (engine.Sync, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func (asking) Pending() []telemetry.EchoState { return nil }
+
+// The requests of syncs have the time that there is to end in. They end with it, so that nothing is
+// written once the Lease is given back, and at once where it was lost ([M-3], [M-7]).
+func TestRequestsWhenTheProgramEnds(t *testing.T) {
+	for name, c := range map[string]struct {
+		election *leadership.Election
+		within   time.Duration
+		failure  error
+	}{
+		"leading":      {nil, 9 * time.Second, context.DeadlineExceeded},
+		"no longer so": {&leadership.Election{}, 0, nil},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			a := &App{opts: Options{Logger: quiet()}.withDefaults(), election: c.election, cluster: &cluster{loops: []running{loopNamed("web-controller", asking{})}}, ended: make(chan error, 1)}
+			a.startLoops(t.Context())
+			synctest.Wait()
+			began := time.Now()
+			stopping, cancel := context.WithTimeout(t.Context(), 9*time.Second)
+			defer cancel()
+			if err := a.teardown[0].stop(stopping); !errors.Is(err, c.failure) || time.Since(began) != c.within {
+				t.Errorf("%s: stopped with %v after %v, want %v", name, err, time.Since(began), c.within)
+			}
+			synctest.Wait()
+			if got := a.atWork.String(); got != "" {
+				t.Errorf("%s: %s still waits for an answer", name, got)
+			}
+		})
+	}
 }
 
 // A process without loops waits until it is stopped ([M-7]).
