@@ -63,6 +63,32 @@ func TestLead(t *testing.T) {
 	})
 }
 
+// panicking is a controller that panics before it has observed anything.
+type panicking struct{ script }
+
+func (*panicking) Observe(context.Context, string) (Sync, error) { panic("no such object") }
+
+// What panics while another process leads did not happen, and is told as that, wherever it panics.
+func TestPanicOfAStandby(t *testing.T) {
+	for name, c := range map[string]Controller{
+		"observing": &panicking{},
+		"deciding":  &script{decideFunc: func(int) decision.Verdict { panic("no such revision") }},
+	} {
+		for _, leads := range []bool{false, true} {
+			r := &lab.Recording{}
+			l := New(Settings{Name: "test"}, fake.NewClientset(), Options{Leads: func() bool { return leads }, Recorder: r, Logger: slog.New(slog.DiscardHandler)})
+			l.Use(c)
+			l.Enqueue("shop/web", telemetry.Cause{Kind: telemetry.CauseAdded})
+			end := l.Begin(t.Context())
+			l.Step(t.Context(), 0)
+			end()
+			if got := r.All(); len(got) != 1 || got[0].Result != telemetry.ResultPanicked || got[0].Standby == leads {
+				t.Errorf("%s, leading %v: recorded is %+v", name, leads, got[0])
+			}
+		}
+	}
+}
+
 // keyed says its keys itself.
 type keyed struct{ script }
 

@@ -76,6 +76,7 @@ func (l *Loop) attempt(ctx context.Context, t *telemetry.Trace) (target Sync) {
 			l.opts.Logger.Error("Sync panicked", "controller", l.name, "key", t.Key(), "panic", t.Failure.Message, "stack", string(debug.Stack()))
 		}
 	}()
+	t.Standby = l.mode() == Standby // For an Observe that panics.
 	clock := l.stopwatch()
 	target, err := l.controller.Observe(ctx, t.Key())
 	t.Phases.Observe = clock()
