@@ -19,6 +19,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
@@ -289,6 +290,14 @@ func read(ctx context.Context, client kubernetes.Interface) error {
 	return err
 }
 
+// wrote is what a sync did to which objects.
+func (x *lab) wrote(t *telemetry.Trace) (list []string) {
+	for _, w := range t.Writes(x.journal.Loops()) {
+		list = append(list, string(w.Kind)+" "+w.Object)
+	}
+	return list
+}
+
 // TestDeletionAnsweredWithAStatus: what is deleted keeps the kind that its resource was
 // learnt to have.
 func TestDeletionAnsweredWithAStatus(t *testing.T) {
@@ -306,12 +315,30 @@ func TestDeletionAnsweredWithAStatus(t *testing.T) {
 		}
 		return errors.Join(remove(), x.update(ctx, key), remove())
 	})
-	var objects []string
-	for _, w := range got.Writes(x.journal.Loops()) {
-		objects = append(objects, string(w.Kind)+" "+w.Object)
+	if want := []string{"delete persistentvolumeclaims data-0", "update PersistentVolumeClaim data-0", "delete PersistentVolumeClaim data-0"}; !slices.Equal(x.wrote(got), want) {
+		t.Errorf("writes are %q, want %q", x.wrote(got), want)
 	}
-	if want := []string{"delete persistentvolumeclaims data-0", "update PersistentVolumeClaim data-0", "delete PersistentVolumeClaim data-0"}; !slices.Equal(objects, want) {
-		t.Errorf("writes are %q, want %q", objects, want)
+}
+
+// TestDryRuns: what a controller tries out is no write, also where its body says so.
+func TestDryRuns(t *testing.T) {
+	for _, content := range []string{runtime.ContentTypeJSON, runtime.ContentTypeProtobuf} {
+		x := newLab(t, answers(http.StatusOK, metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Success"}))
+		client := clientOf(t, &rest.Config{Host: x.server.URL, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: content}})
+		x.queue.Add("shop/data")
+		got := x.sync(func(ctx context.Context, _ string) error {
+			var errs []error
+			for _, options := range []metav1.DeleteOptions{{DryRun: []string{metav1.DryRunAll}}, {GracePeriodSeconds: new(int64)}} {
+				errs = append(errs, client.CoreV1().Pods("shop").Delete(ctx, "web", options),
+					client.CoreV1().Pods("shop").DeleteCollection(ctx, options, metav1.ListOptions{}),
+					client.PolicyV1().Evictions("shop").Evict(ctx, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}, DeleteOptions: &options}))
+			}
+			errs = append(errs, client.PolicyV1().Evictions("shop").Evict(ctx, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "api"}}))
+			return errors.Join(errs...)
+		})
+		if want := []string{"delete pods web", "delete pods ", "create-eviction pods web", "create-eviction pods api"}; !slices.Equal(x.wrote(got), want) {
+			t.Errorf("%s: writes are %q, want %q", content, x.wrote(got), want)
+		}
 	}
 }
 

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -75,6 +77,29 @@ func objectOf(body []byte) (object, bool) {
 		return object{}, false
 	}
 	return object{line(unknown.Kind), line(meta.Name), line(string(meta.UID)), line(meta.ResourceVersion)}, true
+}
+
+// dryRun reports whether the options that a deletion or an eviction is sent with ask for one. All other
+// writes say so in their address.
+func dryRun(method string, path resourcePath, body []byte) bool {
+	var options metav1.DeleteOptions
+	var eviction policyv1.Eviction
+	switch {
+	case method == http.MethodDelete:
+		return decode(body, &options) && len(options.DryRun) > 0
+	case path.subresource == "eviction":
+		return decode(body, &eviction) && eviction.DeleteOptions != nil && len(eviction.DeleteOptions.DryRun) > 0
+	}
+	return false
+}
+
+// decode reads JSON or Kubernetes' protobuf; false for neither.
+func decode(body []byte, into interface{ Unmarshal(protobuf []byte) error }) bool {
+	if !bytes.HasPrefix(body, protobufPrefix) {
+		return json.Unmarshal(body, into) == nil
+	}
+	var unknown runtime.Unknown
+	return unknown.Unmarshal(body[len(protobufPrefix):]) == nil && into.Unmarshal(unknown.Raw) == nil
 }
 
 // statusOf reads what an API server says of a failure.

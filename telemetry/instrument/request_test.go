@@ -123,6 +123,22 @@ func TestNoWrites(t *testing.T) {
 			t.Errorf("%s %s is a write: %v", c.method, c.address, got)
 		}
 	}
+	for _, c := range []struct {
+		method, address, body string
+		want                  bool
+	}{
+		{"DELETE", pods + "/web", `{"dryRun":["All"]}`, false}, {"DELETE", pods, `{"dryRun":["All"]}`, false}, {"DELETE", pods + "/web", `{"dryRun":[]}`, true},
+		{"DELETE", pods + "/web", `x`, true}, {"DELETE", pods + "/web", string(protobufPrefix) + "x", true}, {"DELETE", pods + "/web", `{"dryRun":["` + strings.Repeat("x", maxBody) + `"]}`, true},
+		{"POST", pods + "/web/eviction", `{"deleteOptions":{"dryRun":["All"]}}`, false}, {"POST", pods + "/web/eviction", `{"dryRun":["All"]}`, true}, {"POST", pods, `{"dryRun":["All"]}`, true},
+	} {
+		request, err := http.NewRequest(c.method, c.address, strings.NewReader(c.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, got := writeOf(request); got != c.want {
+			t.Errorf("%s %s with %.60s is a write: %v", c.method, c.address, c.body, got)
+		}
+	}
 }
 
 // What becomes of a write that is answered with a no.

@@ -103,8 +103,11 @@ func writeOf(r *http.Request) (*write, bool) {
 	if !ok || !isResource || path.says() || r.URL.Query().Get("dryRun") != "" {
 		return nil, false
 	}
-	w := &write{path: path, action: decision.Action{Target: decision.Ref{Kind: path.resource, Namespace: path.namespace, Name: path.name}}}
 	body := requestBody(r)
+	if dryRun(r.Method, path, body) {
+		return nil, false
+	}
+	w := &write{path: path, action: decision.Action{Target: decision.Ref{Kind: path.resource, Namespace: path.namespace, Name: path.name}}}
 	switch {
 	case r.Method == http.MethodPatch:
 		if strings.HasPrefix(r.Header.Get("Content-Type"), "application/apply-patch") {
