@@ -342,6 +342,31 @@ func TestDryRuns(t *testing.T) {
 	}
 }
 
+// TestDeletionOfAll: it is answered with a list, which is no kind of what is deleted.
+func TestDeletionOfAll(t *testing.T) {
+	x := newLab(t, func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Method == http.MethodPut:
+			answers(http.StatusOK, claim("12"))(w, r)
+		case strings.HasSuffix(r.URL.Path, "/persistentvolumeclaims"):
+			answers(http.StatusOK, corev1.PersistentVolumeClaimList{TypeMeta: metav1.TypeMeta{Kind: "PersistentVolumeClaimList", APIVersion: "v1"}})(w, r)
+		default:
+			answers(http.StatusOK, metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Success"})(w, r)
+		}
+	})
+	x.queue.Add("shop/data")
+	got := x.sync(func(ctx context.Context, key string) error {
+		claims := x.client.CoreV1().PersistentVolumeClaims("shop")
+		all := func() error { return claims.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}) }
+		one := func() error { return claims.Delete(ctx, "data-0", metav1.DeleteOptions{}) }
+		return errors.Join(all(), one(), x.update(ctx, key), all(), one())
+	})
+	if want := []string{"delete persistentvolumeclaims ", "delete persistentvolumeclaims data-0", "update PersistentVolumeClaim data-0",
+		"delete PersistentVolumeClaim ", "delete PersistentVolumeClaim data-0"}; !slices.Equal(x.wrote(got), want) {
+		t.Errorf("writes are %q, want %q", x.wrote(got), want)
+	}
+}
+
 // TestManyWrites: a trace has so many writes and no more, and what is written outside of a
 // sync is in none.
 func TestManyWrites(t *testing.T) {

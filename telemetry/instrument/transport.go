@@ -154,7 +154,8 @@ func (w *write) answered(res *http.Response, err error) decision.Outcome {
 		return refused(w.action.Kind, res.StatusCode, body)
 	}
 	outcome := decision.Outcome{State: decision.Written}
-	if o, ok := objectOf(body); ok && o.kind != "Status" {
+	ofAll := w.action.Kind == kindDelete && w.path.name == "" // Answered with the list of what there was.
+	if o, ok := objectOf(body); ok && o.kind != "Status" && !ofAll {
 		w.fill(o)
 		if w.action.Kind != kindDelete {
 			outcome.RV = o.rv
