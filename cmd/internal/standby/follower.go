@@ -277,10 +277,20 @@ func (f *Follower) begin(leader leadership.Console, h *hello) error {
 	if h.Epoch != f.run.epoch {
 		f.run = run{epoch: h.Epoch, journal: f.opts.Begin(h.Epoch), ended: f.run.ended}
 	}
+	f.run.resume()
 	f.run.full = h.Last
 	f.connected(leader)
 	f.run.whole = f.run.seq >= f.run.full
 	return nil
+}
+
+// resume leaves out of a gap what was asked for anew, which its sender counts once more: all after the last
+// sync that came.
+func (r *run) resume() {
+	if r.gap != nil {
+		r.gap.Count -= min(r.gap.Count, r.next-1-r.seq)
+		r.next = r.seq + 1
+	}
 }
 
 func (f *Follower) connected(leader leadership.Console) {
@@ -301,12 +311,15 @@ func (f *Follower) skip(leader leadership.Console, g *gap) error {
 	if f.run.seq == 0 {
 		m.Count = 0
 	}
+	if before := f.run.gap; before != nil { // Nothing came between the two.
+		m.From, m.Count = before.From, before.Count+m.Count
+	}
 	f.run.gap, f.run.next = m, g.Next
 	return nil
 }
 
 // keep takes a sync. What its sender would have done while it stood by itself is not what
-// happened. Callers hold the mutex.
+// happened, but ends a gap as any other does. Callers hold the mutex.
 func (f *Follower) keep(t *telemetry.Trace) error {
 	r := &f.run
 	if t.Epoch != r.epoch || t.Seq <= r.seq {
@@ -314,14 +327,14 @@ func (f *Follower) keep(t *telemetry.Trace) error {
 	}
 	r.seq = t.Seq
 	r.whole = r.seq >= r.full
-	if t.Standby || !f.opts.Known(t.Loop) {
-		return nil
-	}
 	if r.gap != nil && t.Seq >= r.next {
-		if r.gap.To = t.Ended.UTC(); r.gap.To.After(r.gap.From) {
+		if r.gap.To = t.Ended.UTC(); r.gap.To.After(r.gap.From) { // Else it was before the leader led.
 			f.miss(*r.gap)
 		}
 		r.gap = nil
+	}
+	if t.Standby || !f.opts.Known(t.Loop) {
+		return nil
 	}
 	r.ended = later(t.Ended, r.ended)
 	r.journal.Follow(t)

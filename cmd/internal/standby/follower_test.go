@@ -236,23 +236,6 @@ func TestPauseEndsWithTheNextLeader(t *testing.T) {
 	}
 }
 
-// A leader that has more than can be kept for a follower says how many are missing, and its
-// objects are there all the same.
-func TestGap(t *testing.T) {
-	l, w := newLeader(t, "a", "run1", 4), newWorld(t)
-	l.record(1, "old", nil)
-	l.record(9, "web", nil)
-	w.leads("a", "http://"+l.address)
-	w.shows(t, "run1", 1, 7, 8, 9, 10)
-	w.wantMissed(t) // It was before this process looked.
-	l.cut()
-	l.record(1, "api", nil)
-	l.record(10, "web", nil) // 11 to 21, of which 18 to 21 are kept, and 11 is the newest of its object.
-	l.serve(t)
-	w.shows(t, "run1", 1, 7, 8, 9, 10, 11, 18, 19, 20, 21)
-	w.wantMissed(t, telemetry.MissedSyncs{Leader: "a", Count: 6, To: time.Now()})
-}
-
 // Of a leader that is gone without a word nobody knows what it did last. One that stops has said
 // everything.
 func TestNextLeader(t *testing.T) {
