@@ -145,6 +145,16 @@ func (r *runs) console(j *telemetry.Journal) *web.Server {
 	return nil
 }
 
+// consoles are those of all runs.
+func (r *runs) consoles() (list []*web.Server) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, x := range r.list {
+		list = append(list, x.console)
+	}
+	return list
+}
+
 // others are the syncs of an object and its family in other runs than that one, of which nothing
 // was only what a process would have done.
 func (a *App) others(o telemetry.Object, epoch string) (list []*telemetry.Trace) {
@@ -179,21 +189,22 @@ func (a *App) shown() *web.Server {
 	return a.console
 }
 
-// watchShown sends readers of a console away that is shown no longer, so that they come back to
-// the one that is.
+// watchShown sends readers of a console away that is not shown, so that they come back to the one
+// that is. It looks for them again and again: one may be let in long after he has asked.
 func (a *App) watchShown(ctx context.Context) error {
 	tick := time.NewTicker(switchEvery)
 	defer tick.Stop()
-	last := a.shown()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
 		}
-		if now := a.shown(); now != last {
-			last.Disconnect()
-			last = now
+		shown := a.shown()
+		for _, console := range append(a.runs.consoles(), a.console) {
+			if console != shown {
+				console.Disconnect()
+			}
 		}
 	}
 }
