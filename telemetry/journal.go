@@ -123,6 +123,8 @@ type Journal struct {
 	loaded  bool   // a recording; never changes once there are readers
 	follows bool   // the record of another process; never changes either
 	took    uint64 // from it
+	// happened is all that there was, whatever of it is kept.
+	happened happened
 }
 
 // Loops are those that the journal was told of.
@@ -182,6 +184,7 @@ func (j *Journal) number(t *Trace) {
 // else can be seen. The journal is locked.
 func (j *Journal) store(t *Trace, steered []Object) {
 	j.wrote.note(t)
+	j.happened.note(t)
 	j.keep(t, steered)
 	j.board.put(t)
 	j.last.Store(t.Seq)

@@ -2,7 +2,8 @@ package telemetry
 
 // FollowJournal is an empty journal for what another process recorded in the run that
 // o.Epoch names: its traces keep their numbers, and so their names. What does not come is
-// a gap, which readers are not told of as missed; whoever fills the journal knows why.
+// a gap, which readers are not told of as missed; whoever fills the journal knows why. Nor are they
+// told what is kept no longer: Happened counts that.
 func FollowJournal(o JournalOptions) *Journal {
 	j := NewJournal(o)
 	j.follows = true

@@ -45,6 +45,7 @@ func (j *Journal) load(t *Trace) {
 	j.shelve(k, shelfLoaded, true)
 	j.oldest = t.Seq + 1
 	j.wrote.note(t)
+	j.happened.note(t)
 	j.board.put(t)
 	j.last.Store(t.Seq)
 	// The newest stays, however large it is: readers are told that there is one.

@@ -37,6 +37,8 @@ type Journal interface {
 	Next(ctx context.Context, after uint64) (batch []*telemetry.Trace, missed uint64, err error)
 	// Last is the number of the newest trace.
 	Last() uint64
+	// Happened is how many there were after a number and up to another; see telemetry.Journal.
+	Happened(after, upto uint64) uint64
 }
 
 // Keeper writes the journal into a file for as long as the program runs, and
@@ -57,13 +59,15 @@ type Keeper struct {
 	tally telemetry.ArchiveState
 	said  bool   // that syncs are not kept for now
 	since uint64 // Dropped when that was said
+	// waiting are the journals that could not be kept up with, and up to where they were kept.
+	waiting map[Journal]uint64
 }
 
 var _ telemetry.Archive = (*Keeper)(nil)
 
 // Keep names the file. Run opens it, keeps syncs in it and closes it again.
 func Keep(path string, o Options, log *slog.Logger) *Keeper {
-	k := &Keeper{path: path, opts: o.withDefaults(), log: log, slow: unknownCommit}
+	k := &Keeper{path: path, opts: o.withDefaults(), log: log, slow: unknownCommit, waiting: map[Journal]uint64{}}
 	k.tally = telemetry.ArchiveState{Path: path, MaxAge: k.opts.MaxAge, MaxBytes: k.opts.MaxBytes}
 	return k
 }
@@ -100,16 +104,6 @@ func (k *Keeper) failed(err error) {
 	}
 	k.tally.Errors++
 	k.tally.Error, k.why = err.Error(), err
-}
-
-// recovered notes that syncs were kept, once it is known how many were lost before. The
-// keeper is locked.
-func (k *Keeper) recovered() {
-	if k.said {
-		k.log.Info("Syncs are kept again", "file", k.path, "lost", k.tally.Dropped-k.since)
-		k.said = false
-	}
-	k.healthy()
 }
 
 // healthy notes that nothing is in the way of keeping syncs. The keeper is locked.
@@ -149,13 +143,15 @@ func (k *Keeper) Also(ctx context.Context, journal Journal) {
 // After a failure the journal itself holds what is to be kept, as far as it reaches.
 func (k *Keeper) keepBatch(ctx context.Context, journal Journal, after uint64) (uint64, error) {
 	if !k.ready() {
+		k.reached(journal, after, errNotOpen)
 		return after, errNotOpen
 	}
-	batch, missed, err := journal.Next(ctx, after)
+	batch, _, err := journal.Next(ctx, after)
 	if err != nil {
 		return after, err
 	}
-	next, took, err := k.write(ctx, batch, missed, after)
+	next, took, err := k.write(ctx, batch, lost(journal, after, batch), after)
+	k.reached(journal, next, err)
 	if err == nil && journal.Last()-next < commitSize {
 		rest(ctx, k.pause(took)-took)
 	}
@@ -218,7 +214,9 @@ func (k *Keeper) keep(ctx context.Context, batch []*telemetry.Trace, missed uint
 	}
 	k.tally.Written += uint64(written)
 	k.tally.Dropped += missed + uint64(len(batch)-written)
-	k.recovered()
+	if written > 0 {
+		k.healthy()
+	}
 	return nil
 }
 
@@ -268,15 +266,17 @@ func (k *Keeper) finish(ctx context.Context, journal Journal, after uint64) {
 	k.writing.Lock()
 	defer k.writing.Unlock()
 	for after < journal.Last() {
-		batch, missed, err := journal.Next(ctx, after)
-		if err != nil || !k.open() || k.keep(ctx, batch, missed) != nil {
+		batch, _, err := journal.Next(ctx, after)
+		if err != nil || !k.open() || k.keep(ctx, batch, lost(journal, after, batch)) != nil {
 			break
 		}
 		after = batch[len(batch)-1].Seq
+		k.reached(journal, after, nil)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.tally.Dropped += journal.Last() - after
+	delete(k.waiting, journal)
+	k.tally.Dropped += journal.Happened(after, journal.Last())
 }
 
 // close closes the file for good.
