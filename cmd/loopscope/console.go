@@ -70,7 +70,7 @@ func (c *consoleFlags) find() found {
 	if c.server != "" {
 		return foundAt(c.server, "")
 	}
-	cluster, console := contextCluster(c.kubeconfig)
+	cluster, console := chosenCluster(c.kubeconfig)
 	if cluster == "" {
 		return found{server: usualServer}
 	}
