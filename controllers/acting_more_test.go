@@ -50,7 +50,7 @@ func nameRows() (rows []actingRow) {
 		s.server.On(http.MethodPost, "/replicasets", 1, lab.AnswerNamed("409 name taken").Reply)
 	})
 	add("gone again", func(*scene) {})
-	for _, answer := range []string{"403 by RBAC", "500 of etcd", "503 unavailable", "connection cut before the commit"} {
+	for _, answer := range []string{"403 by RBAC", "429 without Retry-After", "500 internal error", "500 of etcd", "503 unavailable", "connection cut before the commit"} {
 		add("who has it cannot be read: "+answer, func(s *scene) { s.server.On(http.MethodGet, "/"+name, 0, lab.AnswerNamed(answer).Reply) })
 	}
 	return rows

@@ -580,6 +580,7 @@ func TestRefusedCreate(t *testing.T) {
 	}{
 		"refused":          {decision.CreateReplicaSet, decision.Outcome{State: decision.Refused, Failure: &decision.Failure{Message: "denied"}}, true},
 		"learnt from":      {decision.CreateReplicaSet, decision.Outcome{State: decision.Refused, Failure: &decision.Failure{Message: "denied", Terminal: true}}, false},
+		"a taken name":     {decision.CreateReplicaSet, decision.Outcome{State: decision.Refused, Failure: &decision.Failure{Message: "denied", Reason: decision.AlreadyExists}}, false},
 		"for no reason":    {decision.CreateReplicaSet, decision.Outcome{State: decision.Refused}, false},
 		"unknown":          {decision.CreateReplicaSet, decision.Outcome{State: decision.Unknown, Failure: &decision.Failure{Message: "lost"}}, false},
 		"of another write": {decision.UpdateReplicaSet, decision.Outcome{State: decision.Refused, Failure: &decision.Failure{Message: "denied"}}, false},

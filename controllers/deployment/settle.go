@@ -93,10 +93,11 @@ func (c *settler) refusedCreate() *refusal {
 }
 
 // refused reports whether an API server said no. One that says that it failed inside is taken at its
-// word: that it has stored the object all the same is for the live read to find out.
+// word: that it has stored the object all the same is for the live read to find out. Of a name that is
+// taken, that read is what failed ([N-4]).
 func refused(o *decision.Outcome) bool {
 	switch f := o.Failure; {
-	case f == nil || f.Terminal:
+	case f == nil || f.Terminal || f.Reason == decision.AlreadyExists:
 		return false
 	case o.State == decision.Unknown:
 		return f.Code != 0 && !f.Down()

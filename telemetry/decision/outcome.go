@@ -45,6 +45,9 @@ type Failure struct {
 // Unreachable is the reason of a failure where no API server answered.
 const Unreachable = "Unreachable"
 
+// AlreadyExists is Kubernetes' reason of a create whose name is taken.
+const AlreadyExists = "AlreadyExists"
+
 // Down reports whether an API server was not there, or not able to serve: that
 // says nothing about the object that was tried. Nor does one that does not accept the
 // credentials of this process, which somebody has to renew. One that has lost its etcd answers

@@ -3,6 +3,7 @@ package effects
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -125,7 +126,7 @@ func (t *deploymentSync) nameTaken(ctx context.Context, rs *appsv1.ReplicaSet, t
 	case apierrors.IsNotFound(err): // Gone again: the next try has the name.
 		return decision.Outcome{State: decision.Conflicted, Failure: engine.FailureOf(taken)}, decision.Learnt{}
 	case err != nil:
-		return engine.Refusal(fmt.Errorf("ReplicaSet %s exists, and whose it is cannot be read: %w", rs.Name, err)), decision.Learnt{}
+		return unreadHolder(err), decision.Learnt{}
 	}
 	found := &decision.NameTaken{
 		Name: live.Name, UID: string(live.UID),
@@ -135,6 +136,16 @@ func (t *deploymentSync) nameTaken(ctx context.Context, rs *appsv1.ReplicaSet, t
 		t.controller.wroteReplicaSet(live)
 	}
 	return engine.OutcomeOf("", taken), decision.Learnt{NameTaken: found}
+}
+
+// unreadHolder is the outcome of a create whose name is taken by what cannot be read. The create was
+// answered with AlreadyExists, and nobody has refused the ReplicaSet for what it is ([N-4]).
+func unreadHolder(err error) decision.Outcome {
+	o := engine.Refusal(fmt.Errorf("cannot read who took its name: %w", err))
+	if o.State == decision.Refused {
+		o.Failure.Code, o.Failure.Reason = http.StatusConflict, decision.AlreadyExists
+	}
+	return o
 }
 
 // update writes size, annotations and minReadySeconds of a ReplicaSet.
