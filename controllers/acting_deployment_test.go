@@ -174,7 +174,7 @@ func actingRows() (all []actingRow) {
 		a.loop = "rollingupdate"
 		all = append(all, a.rows()...)
 	}
-	for _, rows := range [][]actingRow{claimRows(), nameRows(), guardRows(), holdRows(), eventRows(), otherRows(), watchRows()} {
+	for _, rows := range [][]actingRow{claimRows(), nameRows(), guardRows(), holdRows(), eventRows(), otherRows(), unkeptRows(), watchRows()} {
 		all = append(all, rows...)
 	}
 	return all

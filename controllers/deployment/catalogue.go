@@ -94,7 +94,7 @@ var guardQuestions = []decision.Question{{
 }, {
 	ID: qStamp, Tag: "G-1", Text: "Does the new ReplicaSet carry its revision and annotations?",
 	Doc: "The annotations of the Deployment are copied to the ReplicaSet of its template, its revision is kept the highest, " +
-		"and minReadySeconds follows. Asked before D-10, and also when deleting, paused or rolling back; not asked where there is no such ReplicaSet.",
+		"and minReadySeconds follows. What the API server was seen not to keep counts as there. Asked before D-10, and also when deleting, paused or rolling back; not asked where there is no such ReplicaSet.",
 	Upstream: "getNewReplicaSet",
 	Answers:  []decision.Answer{passes(decision.Yes, "go on").To(qScaled, qRBCurrent, qOneActive, toReport), leads(decision.No, "write them, stop", decision.UpdateReplicaSet).To(toReport)},
 }, {

@@ -1,7 +1,9 @@
 package deployment_test
 
 import (
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/telemetry/decision"
@@ -157,6 +159,34 @@ func TestCollisionsOnTheWay(t *testing.T) {
 		seen := decision.ChangesOf("Deployment", "web", []decision.Change{{Field: "status.collisionCount", To: c.to}})
 		if got := c.on.Departure(&seen[0]); got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+}
+
+// TestWhatFollowsAnnotations: a comparison knows what Kubernetes writes in the sync in which it writes annotations.
+func TestWhatFollowsAnnotations(t *testing.T) {
+	set := func(name string, size int64) deployment.ReplicaSet {
+		return deployment.ReplicaSet{Name: name, UID: name, Mine: true, Matches: true, Replicas: size, StatusReplicas: size, Ready: size, Available: size, Desired: "3", Revision: "1"}
+	}
+	s := &deployment.Snapshot{Now: time.Now(), Found: true, Name: "web", Want: 5, Strategy: "RollingUpdate", MinReady: 7, ReplicaSets: []deployment.ReplicaSet{set("web-1", 3)}}
+	s.ReplicaSets[0].SameTemplate, s.ReplicaSets[0].CopyStale = true, true
+	for name, c := range map[string]struct {
+		act   decision.Act
+		sizes []int64
+	}{"taken": {decision.Everything, []int64{0, 5}}, "refused": {decision.RefuseAll, []int64{0}}} {
+		sync := decision.Sync{Core: s.Begin()}
+		sync.Run(c.act)
+		var sizes []int64
+		for _, r := range sync.Rounds {
+			for _, a := range r.Verdict.Actions {
+				if a.Size == nil {
+					a.Size = &decision.Size{}
+				}
+				sizes = append(sizes, a.Size.To)
+			}
+		}
+		if !slices.Equal(sizes, c.sizes) {
+			t.Errorf("%s: %v, want %v", name, sizes, c.sizes)
 		}
 	}
 }

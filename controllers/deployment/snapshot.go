@@ -150,6 +150,9 @@ type ReplicaSet struct {
 	SameTemplate bool `json:"sameTemplate,omitempty"`
 	// CopyStale is set when an annotation of the Deployment would have to be copied ([G-1]).
 	CopyStale bool `json:"copyStale,omitempty"`
+	// NotKept is what the API server did not keep of the last write of annotations and minReadySeconds, while
+	// the Deployment asks for the same; nil for nothing. It is not written again.
+	NotKept *decision.Unkept `json:"notKept,omitempty"`
 
 	Replicas int64 `json:"replicas"`
 	// Least is the least size that it had since the one that its status shows,

@@ -11,7 +11,8 @@ import (
 const historyLimit = 2000
 
 // keepRevision brings the annotations and minReadySeconds of the new
-// ReplicaSet up to date and reports whether that takes a write ([G-1]). It
+// ReplicaSet up to date and reports whether that takes a write ([G-1]). What the
+// API server does not keep takes none: the sync goes on as if it were there. It
 // is not asked where there is no new ReplicaSet.
 func (t *decider) keepRevision() bool {
 	if t.newSet == nil {
@@ -19,13 +20,17 @@ func (t *decider) keepRevision() bool {
 	}
 	stamp, stale := t.stamp()
 	minReady := t.newSet.MinReady != t.s.MinReady
+	due := stale || minReady && !t.unkept().MinReady
 	facts := []decision.Fact{decision.Text("replicaSet", t.newSet.Name)}
 	if was, err := revision(t.newSet); err != nil {
 		facts = append(facts, decision.Text("revision", t.newSet.Revision))
 	} else if facts = append(facts, decision.Count("revision", was)); stamp.Revision != "" {
 		facts = append(facts, decision.Count("newRevision", t.newRevision()))
 	}
-	if t.ask(qStamp, !stale && !minReady, facts...) {
+	if lost := t.unkept().String(); lost != "" {
+		facts = append(facts, decision.Text("notKept", lost))
+	}
+	if t.ask(qStamp, !due, facts...) {
 		return false
 	}
 	a := decision.Action{Kind: decision.UpdateReplicaSet, Target: t.ref(t.newSet),
@@ -39,8 +44,21 @@ func (t *decider) keepRevision() bool {
 	return true
 }
 
-// stamp is what the annotations of the new ReplicaSet lack. A revision that is
-// no number is left alone, and nothing else is a reason to write then.
+// unkept is what the API server does not keep of the new ReplicaSet, as this sync or one before has learnt.
+func (v *view) unkept() decision.Unkept {
+	switch {
+	case v.learnt.Unkept != nil:
+		return *v.learnt.Unkept
+	case v.newSet.NotKept != nil:
+		return *v.newSet.NotKept
+	default:
+		return decision.Unkept{}
+	}
+}
+
+// stamp is what the annotations of the new ReplicaSet lack, and whether that is a reason to write. A revision
+// that is no number is left alone, and nothing else is a reason then; nor is what would not be kept, which is
+// written with what would.
 func (v *view) stamp() (decision.Stamp, bool) {
 	rs := v.newSet
 	s := decision.Stamp{Copy: rs.CopyStale}
@@ -54,7 +72,8 @@ func (v *view) stamp() (decision.Stamp, bool) {
 			s.History = appendHistory(rs.History, rs.Revision)
 		}
 	}
-	return s, s.Copy || s.Revision != ""
+	lost := v.unkept()
+	return s, s.Copy && !lost.Copy || s.Revision != lost.Revision && s.Revision != ""
 }
 
 // appendHistory adds a revision to the list, dropping the oldest ones while it

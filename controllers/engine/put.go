@@ -13,7 +13,11 @@ func (l *Loop) Guarded(uid types.UID, decidedOn string, send func() (Entry, erro
 	var o decision.Outcome
 	superseded := l.opts.Ledger.guarded(uid, decidedOn, func() {
 		written, err := send()
-		if err == nil {
+		switch {
+		case err != nil:
+		case written.RV == decidedOn: // Nothing was stored: the version is not by this write, and there is no echo of it.
+			written.RV = ""
+		default:
 			l.opts.Ledger.Written(written)
 		}
 		o = OutcomeOf(written.RV, err)

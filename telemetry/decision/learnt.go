@@ -10,4 +10,7 @@ func (l *Learnt) Add(found Learnt) {
 	}
 	l.ChildrenGone = append(l.ChildrenGone, found.ChildrenGone...)
 	l.NamespaceTerminating = l.NamespaceTerminating || found.NamespaceTerminating
+	if found.Unkept != nil {
+		l.Unkept = found.Unkept
+	}
 }

@@ -114,6 +114,32 @@ type Learnt struct {
 	ChildrenGone []string `json:"childrenGone,omitempty"`
 	// NamespaceTerminating: nothing can be created any more.
 	NamespaceTerminating bool `json:"namespaceTerminating,omitempty"`
+	// Unkept: a write was taken, and nothing of it was stored.
+	Unkept *Unkept `json:"unkept,omitempty"`
+}
+
+// Unkept is what an API server took of a write of a ReplicaSet and did not keep, as a policy or webhook
+// takes it away again. The zero value says that it kept everything.
+type Unkept struct {
+	// Copy: an annotation of its Deployment is still missing or different.
+	Copy     bool   `json:"copy,omitempty"`
+	MinReady bool   `json:"minReadySeconds,omitempty"`
+	Revision string `json:"revision,omitempty"` // that was written
+}
+
+// String names the fields.
+func (u Unkept) String() string {
+	var list []string
+	if u.Copy {
+		list = append(list, "annotations")
+	}
+	if u.MinReady {
+		list = append(list, "minReadySeconds")
+	}
+	if u.Revision != "" {
+		list = append(list, "revision")
+	}
+	return strings.Join(list, ", ")
 }
 
 // NameTaken is the live answer to "who has that name?".
@@ -126,7 +152,7 @@ type NameTaken struct {
 
 // IsZero reports whether nothing was learnt.
 func (l Learnt) IsZero() bool {
-	return l.NameTaken == nil && l.Parent == "" && len(l.ChildrenGone) == 0 && !l.NamespaceTerminating
+	return l.NameTaken == nil && l.Parent == "" && len(l.ChildrenGone) == 0 && !l.NamespaceTerminating && l.Unkept == nil
 }
 
 // Round is one pass of decide and act.

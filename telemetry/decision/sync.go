@@ -60,13 +60,27 @@ func (s *Sync) Tell(try Try, now time.Time) Telling {
 // Nobody is the Act of who only asks what would be done.
 func Nobody(Verdict) ([]Outcome, Learnt) { return nil, Learnt{} }
 
-// Everything is the Act of a model in which every write is taken.
+// unkept is all that an update writes of annotations and minReadySeconds.
+func (a *Action) unkept() Unkept {
+	if a.Kind != UpdateReplicaSet || a.Stamp == nil {
+		return Unkept{}
+	}
+	return Unkept{Copy: a.Stamp.Copy, MinReady: a.MinReadySeconds != nil, Revision: a.Stamp.Revision}
+}
+
+// Everything is the Act of a model in which every write is taken. No echo is waited for where only annotations
+// of a ReplicaSet are written: Kubernetes goes on in the same sync.
 func Everything(v Verdict) ([]Outcome, Learnt) {
 	outcomes := make([]Outcome, len(v.Actions))
+	var learnt Learnt
 	for i := range outcomes {
-		outcomes[i] = Outcome{State: Written, Done: v.Actions[i].Count}
+		a := &v.Actions[i]
+		outcomes[i] = Outcome{State: Written, Done: a.Count}
+		if lost := a.unkept(); lost != (Unkept{}) {
+			learnt.Unkept = &lost
+		}
 	}
-	return outcomes, Learnt{}
+	return outcomes, learnt
 }
 
 // Recorded acts as the rounds of a recorded sync did.

@@ -230,6 +230,8 @@ func learnt(l decision.Learnt) views.Text {
 		t = views.Say("Learnt: " + fmt.Sprint(len(l.ChildrenGone)) + " of its children are gone.")
 	case l.NamespaceTerminating:
 		t = views.Say("Learnt: the namespace is being deleted, so nothing can be created.")
+	case l.Unkept != nil:
+		t = views.Sayf("Learnt: the API server took the write and did not keep it (%s): a policy or webhook takes it away again.", l.Unkept)
 	}
 	return t
 }

@@ -70,7 +70,7 @@ func (t *deploymentSync) Do(ctx context.Context, a decision.Action) (decision.Ou
 	case decision.CreateReplicaSet:
 		return t.create(ctx, a)
 	case decision.UpdateReplicaSet:
-		return t.update(ctx, a), decision.Learnt{}
+		return t.update(ctx, a)
 	case decision.DeleteReplicaSet:
 		return t.delete(ctx, a), decision.Learnt{}
 	case decision.UpdateDeployment:
@@ -149,16 +149,17 @@ func unreadHolder(err error) decision.Outcome {
 }
 
 // update writes size, annotations and minReadySeconds of a ReplicaSet.
-func (t *deploymentSync) update(ctx context.Context, a decision.Action) decision.Outcome {
+func (t *deploymentSync) update(ctx context.Context, a decision.Action) (decision.Outcome, decision.Learnt) {
 	cached, err := t.controller.replicaSets.ReplicaSets(a.Target.Namespace).Get(a.Target.Name)
 	if err != nil || string(cached.UID) != a.Target.UID || cached.ResourceVersion != a.Target.RV {
-		return decision.Outcome{State: decision.Superseded} // The cache moved on; its event brings the next sync.
+		return decision.Outcome{State: decision.Superseded}, decision.Learnt{} // The cache moved on; its event brings the next sync.
 	}
 	rs := cached.DeepCopy()
 	t.apply(rs, a)
 	sets := t.controller.client.AppsV1().ReplicaSets(rs.Namespace)
-	o := t.controller.Guarded(rs.UID, rs.ResourceVersion, func() (engine.Entry, error) {
-		written, err := sets.Update(ctx, rs, metav1.UpdateOptions{})
+	var written *appsv1.ReplicaSet
+	o := t.controller.Guarded(rs.UID, rs.ResourceVersion, func() (_ engine.Entry, err error) {
+		written, err = sets.Update(ctx, rs, metav1.UpdateOptions{})
 		if err != nil {
 			return engine.Entry{}, err
 		}
@@ -167,7 +168,10 @@ func (t *deploymentSync) update(ctx context.Context, a decision.Action) decision
 	if o.State == decision.Conflicted {
 		o.Other = engine.OtherWriter(t.controller.Loop, cached, func() (*appsv1.ReplicaSet, error) { return sets.Get(ctx, rs.Name, metav1.GetOptions{}) }, family.ReplicaSetFields)
 	}
-	return o
+	if o.State != decision.Written {
+		return o, decision.Learnt{}
+	}
+	return o, t.noteUnkept(a, cached, written)
 }
 
 // apply puts an action's size, stamp and minReadySeconds on a ReplicaSet of ours.

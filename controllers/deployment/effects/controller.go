@@ -67,6 +67,7 @@ type deploymentController struct {
 	progress    progress
 	wakes       wakeLimiter
 	changes     engine.Recent[objectChanges]
+	unkept      engine.Recent[unkept]
 	contests    contests
 }
 
@@ -165,6 +166,7 @@ func (b *deploymentController) forgetKey(key string) {
 	b.progress.forget(key)
 	b.wakes.forget(key)
 	b.changes.Forget(key)
+	b.unkept.Forget(key)
 	b.ForgetKey(key)
 	b.templates.forget(key)
 }

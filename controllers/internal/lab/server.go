@@ -38,6 +38,7 @@ type Server struct {
 	version, made, arrived int
 	objects                map[string]runtime.Object // by "RESOURCE/NAME"
 	scripts                []*script
+	mutate                 func(o runtime.Object)
 	sent                   []Sent
 	before                 []Sent // what requests has returned
 }
@@ -164,6 +165,13 @@ func (s *Server) All() []Sent {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.sent)
+}
+
+// Mutate has every object changed before it is stored, as a policy or webhook does.
+func (s *Server) Mutate(change func(o runtime.Object)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mutate = change
 }
 
 // On scripts the next requests of a method to a path that ends so.

@@ -8,6 +8,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -51,12 +52,27 @@ func (s *Server) create(resource string, object runtime.Object) runtime.Object {
 	return s.keep(resource, object)
 }
 
+// keep stores an object, unless there is nothing new in it.
 func (s *Server) keep(resource string, object runtime.Object) runtime.Object {
-	s.version++
 	m := Accessor(object)
+	if s.mutate != nil {
+		s.mutate(object)
+	}
+	if stored := s.objects[resource+"/"+m.GetName()]; stored != nil && same(stored, object) {
+		return stored
+	}
+	s.version++
 	m.SetResourceVersion(fmt.Sprint(s.version))
 	s.objects[resource+"/"+m.GetName()] = object
 	return object
+}
+
+// same compares what objects say, as kind and group are filled in by whoever decoded them.
+func same(a, b runtime.Object) bool {
+	a, b = a.DeepCopyObject(), b.DeepCopyObject()
+	a.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
+	b.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
+	return equality.Semantic.DeepEqual(a, b)
 }
 
 func (s *Server) list(resource, query string) Response {

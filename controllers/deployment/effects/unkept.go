@@ -1,0 +1,54 @@
+package effects
+
+import (
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/loopscope/loopscope/telemetry/decision"
+)
+
+// unkeptFor is for how long it is believed that a write would not be kept either: nothing tells when the policy
+// or webhook that takes it away is gone.
+const unkeptFor = 10 * time.Minute
+
+// unkept is what the API server did not keep of the last write of a ReplicaSet, and of which generation of
+// its Deployment that was.
+type unkept struct {
+	decision.Unkept
+	generation int64
+	at         time.Time
+}
+
+// noteUnkept compares what a ReplicaSet was asked to have with what it has. Where nothing was stored at all, no
+// echo brings the next sync, and this one has to go on; otherwise the next one knows.
+func (t *deploymentSync) noteUnkept(a decision.Action, was, is *appsv1.ReplicaSet) decision.Learnt {
+	if a.Stamp == nil || !a.Stamp.Copy && a.Stamp.Revision == "" && a.MinReadySeconds == nil {
+		return decision.Learnt{}
+	}
+	lost := decision.Unkept{
+		Copy:     a.Stamp.Copy && copyStale(t.d.Annotations, is.Annotations),
+		MinReady: a.MinReadySeconds != nil && int64(is.Spec.MinReadySeconds) != *a.MinReadySeconds,
+	}
+	if is.Annotations[AnnotationRevision] != a.Stamp.Revision {
+		lost.Revision = a.Stamp.Revision
+	}
+	if lost == (decision.Unkept{}) {
+		t.controller.unkept.Forget(t.key)
+		return decision.Learnt{}
+	}
+	t.controller.unkept.Note(t.key, string(is.UID), unkept{lost, t.d.Generation, t.controller.now()})
+	if is.ResourceVersion != was.ResourceVersion {
+		return decision.Learnt{}
+	}
+	return decision.Learnt{Unkept: &lost}
+}
+
+// notKept is what is remembered of a ReplicaSet, as long as its Deployment asks for the same.
+func (t *deploymentSync) notKept(rs *appsv1.ReplicaSet) *decision.Unkept {
+	last := t.controller.unkept.Of(t.key, string(rs.UID))
+	if last.generation != t.d.Generation || last.Unkept == (decision.Unkept{}) || t.s.Now.Sub(last.at) >= unkeptFor {
+		return nil
+	}
+	return &last.Unkept
+}
