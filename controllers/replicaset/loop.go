@@ -10,7 +10,7 @@ import (
 var Loop = decision.Loop{
 	Name: "replicaset", Kind: "ReplicaSet", Aliases: []string{"rs", "replicaset.apps", "replicasets.apps"}, Owner: "deployment",
 	Shows:     []decision.Resource{{Group: "apps", Name: "replicasets"}, {Name: "pods"}},
-	Catalogue: Catalogue, Reasons: Reasons, Headlines: headlines, Predicts: predicts("ReplicaSet"), Signs: signs, New: empty, Decode: decodeLoop,
+	Catalogue: Catalogue, Reasons: Reasons, Headlines: headlines, Predicts: predicts("ReplicaSet"), Signs: signs, Measures: []decision.Measure{staleSkips, ageRatio}, New: empty, Decode: decodeLoop,
 }
 
 // ControllerLoop is the same of ReplicationControllers, which it serves by the same rules ([RM-1]).
@@ -24,7 +24,7 @@ var ControllerLoop = decision.Loop{
 END
 kubectl scale rc/web --replicas=5
 loopscope rolling-update web --image=nginx:1.29   # to another image`,
-	Catalogue: controllerCatalogue(), Reasons: Reasons, Headlines: headlines, Predicts: predicts("ReplicationController"), Signs: signs, New: empty, Decode: decodeLoop,
+	Catalogue: controllerCatalogue(), Reasons: Reasons, Headlines: headlines, Predicts: predicts("ReplicationController"), Signs: signs, Measures: []decision.Measure{ageRatio}, New: empty, Decode: decodeLoop,
 }
 
 func predicts(kind string) []decision.Predictable {

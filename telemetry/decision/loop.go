@@ -39,6 +39,8 @@ type Loop struct {
 	Predicts []Predictable `json:"predicts,omitempty"`
 	// Signs are the reasons of the events by which it tells of those that it did.
 	Signs map[Predictable]string `json:"-"`
+	// Measures are the metrics that kube-controller-manager has of it.
+	Measures []Measure `json:"-"`
 
 	Catalogue Catalogue `json:"catalogue"`
 	// Reasons are the codes of its sentences, held writes and timers.

@@ -50,6 +50,7 @@ type Metrics struct {
 	history   *historyMetrics
 	states    *stateMetrics
 	spans     spanVecs
+	measures  measures
 	shadow    *shadowMetrics
 }
 
@@ -59,7 +60,7 @@ func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
 	if o.SlowAfter <= 0 {
 		o.SlowAfter = time.Second
 	}
-	m := &Metrics{slowAfter: o.SlowAfter, queues: newQueueVecs(), client: newClientVecs(), syncs: newSyncVecs(o.Loops.Names()), readers: newReaders(), history: newHistoryMetrics(), states: newStateMetrics(o.Loops.Names()), spans: newSpanVecs(), shadow: newShadowMetrics()}
+	m := &Metrics{slowAfter: o.SlowAfter, queues: newQueueVecs(), client: newClientVecs(), syncs: newSyncVecs(o.Loops.Names()), readers: newReaders(), history: newHistoryMetrics(), states: newStateMetrics(o.Loops.Names()), spans: newSpanVecs(), measures: newMeasures(o.Loops), shadow: newShadowMetrics()}
 	all := []prometheus.Collector{
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: "loopscope_traces_folded_total",
@@ -70,7 +71,7 @@ func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
 	all = slices.Concat(all, m.syncs.collectors(), m.readers.collectors())
 	if !o.Embedded {
 		all = append(all, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), buildInfo(o), m.shadow)
-		all = slices.Concat(all, m.queues.collectors(), m.client.collectors(), m.spans.collectors())
+		all = slices.Concat(all, m.queues.collectors(), m.client.collectors(), m.spans.collectors(), m.measures.all)
 	}
 	for _, c := range all {
 		if err := reg.Register(c); err != nil {

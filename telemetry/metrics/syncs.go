@@ -147,6 +147,7 @@ func (m *Metrics) Observe(t *telemetry.Trace) {
 	class := t.Class(m.slowAfter)
 	m.syncs.counter(ended{t.Loop, t.Result, t.Leaf()}).Inc()
 	m.syncs.classes[class].Inc()
+	m.measures.observe(t)
 	phases := m.syncs.phasesOf(t.Loop)
 	for i, d := range [...]time.Duration{t.Wait(), t.Phases.Observe, t.Phases.Decide, t.Phases.Act, t.Phases.Settle, t.Phases.Publish} {
 		if e, ok := phases[i].Observer.(prometheus.ExemplarObserver); ok && phases[i].exemplary(t.Ended, d) {

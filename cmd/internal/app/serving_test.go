@@ -145,7 +145,8 @@ func TestServing(t *testing.T) {
 			{path: "/readyz?exclude=api-server&exclude=deployment-controller&exclude=replicaset-controller&exclude=replicationcontroller-controller&exclude=rollingupdate-controller", has: []string{"ok"}},
 		},
 		"/metrics": {
-			{path: "/metrics", media: "text/plain", has: []string{"rest_client_requests_total", "leader_election_master_status"}, lacks: []string{"kubernetes_healthcheck"}},
+			{path: "/metrics", media: "text/plain", has: []string{"rest_client_requests_total", "leader_election_master_status", "replicaset_controller_sorting_deletion_age_ratio_count 0\n", `replicaset_controller_stale_sync_skips_total{group="apps",resource="replicasets"} 0`},
+				lacks: []string{"kubernetes_healthcheck", "informer_store_resource_version", "leader_election_slowpath_total", "rest_client_dns", "rest_client_exec", "rest_client_transport", "kubernetes_build_info", "kubernetes_feature_enabled", "version_info"}},
 		},
 		"/metrics/slis": {
 			{path: "/metrics/slis", media: "text/plain", has: []string{
