@@ -54,7 +54,7 @@ func (v *view) surplus() (over int64, may, busy []*ReplicaSet) {
 func byRevision(a, b *ReplicaSet) int {
 	n, errA := revision(a)
 	m, errB := revision(b)
-	if errA == nil && errB == nil && n != m {
+	if errA == nil && errB == nil && n != m && !a.EmptyRevision && !b.EmptyRevision {
 		return cmp.Compare(n, m)
 	}
 	return byAge(a, b)

@@ -139,6 +139,7 @@ func TestSurplus(t *testing.T) {
 		"within the limit":        {2, []ReplicaSet{set("a", "1", nil), set("b", "2", nil)}, 0, nil},
 		"lowest revision first":   {1, []ReplicaSet{set("a", "10", nil), set("b", "9", nil), set("c", "2", nil)}, 2, []string{"c", "b"}},
 		"missing counts as 0":     {1, []ReplicaSet{set("a", "1", nil), set("b", "", nil)}, 1, []string{"b"}},
+		"empty: by age":           {1, []ReplicaSet{set("a", "5", nil), set("b", "", func(rs *ReplicaSet) { rs.EmptyRevision, rs.Created = true, at.Add(time.Hour) })}, 1, []string{"a"}},
 		"unreadable: by age":      {1, []ReplicaSet{set("b", "x", nil), set("a", "5", func(rs *ReplicaSet) { rs.Created = at.Add(time.Hour) })}, 1, []string{"b"}},
 		"unreadable and younger":  {1, []ReplicaSet{set("a", "5", nil), set("b", "x", func(rs *ReplicaSet) { rs.Created = at.Add(time.Hour) })}, 1, []string{"a"}},
 		"too large and older":     {1, []ReplicaSet{set("b", "99999999999999999999", nil), set("a", "5", func(rs *ReplicaSet) { rs.Created = at.Add(time.Hour) })}, 1, []string{"b"}},

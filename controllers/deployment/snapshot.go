@@ -175,6 +175,8 @@ type ReplicaSet struct {
 	Desired  string   `json:"desired,omitempty"`
 	Max      string   `json:"max,omitempty"`
 	Images   []string `json:"images,omitempty"`
+	// EmptyRevision is set where the revision annotation is there and empty, which is no number.
+	EmptyRevision bool `json:"emptyRevision,omitempty"`
 
 	// NonTerminal counts its pods in any phase but Succeeded and Failed,
 	// terminating ones included ([RC-3]).

@@ -239,7 +239,7 @@ func (v *view) newRevision() int64 {
 	return highest + 1
 }
 
-// revision is the number in the revision annotation, 0 where there is none.
+// revision is the number in the revision annotation, 0 where there is none or it is empty.
 func revision(rs *ReplicaSet) (int64, error) {
 	if rs.Revision == "" {
 		return 0, nil

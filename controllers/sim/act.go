@@ -77,7 +77,7 @@ func (c *Cluster) stamp(m *set, a decision.Action) {
 		return
 	}
 	if s.Revision != "" {
-		m.rs.Revision = s.Revision
+		m.rs.Revision, m.rs.EmptyRevision = s.Revision, false
 	}
 	if s.History != "" {
 		m.rs.History = s.History

@@ -202,6 +202,9 @@ func (t *deploymentSync) replicaSet(rs *appsv1.ReplicaSet, mine, matches bool) d
 		Desired: redact.Number(rs.Annotations[AnnotationDesired]), Max: redact.Number(rs.Annotations[AnnotationMax]),
 		Images: family.Images(&rs.Spec.Template.Spec),
 	}
+	if is, there := rs.Annotations[AnnotationRevision]; there && is == "" {
+		out.EmptyRevision = true
+	}
 	if least := t.controller.sizes.minimum(rs.UID, sizeAt{rs.Generation, out.Replicas}, statusAt{out.ObservedGeneration, out.StatusReplicas}); least < out.Replicas {
 		out.Least = &least
 	}

@@ -128,10 +128,15 @@ func TestFieldsOfASnapshot(t *testing.T) {
 	older.Name, older.UID, older.CreationTimestamp = "web-2", "r2", metav1.Unix(140, 0)
 	same := older.DeepCopy()
 	same.Name, same.UID = "web-0", "r0"
+	same.Annotations[AnnotationRevision] = ""
+	delete(older.Annotations, AnnotationRevision)
 	caches.Add(t, d, rs, older, same)
 	s := lookedAt(t, caches).s
 	if len(s.ReplicaSets) != 3 || s.ReplicaSets[0].Name != "web-0" || s.ReplicaSets[1].Name != "web-2" {
 		t.Fatalf("not in the order of their creation: %+v", s.ReplicaSets)
+	}
+	if !s.ReplicaSets[0].EmptyRevision || s.ReplicaSets[1].EmptyRevision {
+		t.Errorf("the revision that is empty: %+v", s.ReplicaSets)
 	}
 	want := deployment.ReplicaSet{Name: "web-1", UID: "r", RV: "4", Created: at(150), Mine: true, Matches: true, CopyStale: true, Replicas: 2, MinReady: 1, Generation: 3, ObservedGeneration: 2,
 		StatusReplicas: 3, Ready: 4, Available: 5, Terminating: new(int64(6)), Revision: "4", History: "1,2", Desired: "9", Max: "11", Images: []string{"shop:v0"}}
