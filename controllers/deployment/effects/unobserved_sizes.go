@@ -25,6 +25,10 @@ func (s statusAt) after(size sizeAt) bool {
 	return size.generation < s.observed || size.generation == s.observed && s.pods <= size.size
 }
 
+// contradicts reports whether a size cannot have been before now, which is what the cache shows: only the cache
+// has told of any, so its etcd was restored in between.
+func (s sizeAt) contradicts(now sizeAt) bool { return s.generation >= now.generation && s != now }
+
 // minimum notes the size as of a generation, forgets those that the status has left behind, and
 // returns the least size of the others, the present one included. That a generation is observed
 // does not say that its pods are deleted: a ReplicaSet that still waits for pods that it created
@@ -33,7 +37,7 @@ func (s statusAt) after(size sizeAt) bool {
 func (m *unobservedSizes) minimum(uid types.UID, now sizeAt, shown statusAt) int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	list := slices.DeleteFunc(m.of[uid], shown.after)
+	list := slices.DeleteFunc(m.of[uid], func(s sizeAt) bool { return shown.after(s) || s.contradicts(now) })
 	if !shown.after(now) && !slices.Contains(list, now) {
 		list = append(list, now)
 	}

@@ -26,6 +26,12 @@ func TestLeastSizeSinceShown(t *testing.T) {
 		{sizeAt{6, 19}, statusAt{5, 20}, 4, 2},
 		{sizeAt{6, 19}, statusAt{6, 20}, 19, 1}, // made larger before anything was deleted
 		{sizeAt{6, 19}, statusAt{6, 19}, 19, 0},
+		{sizeAt{7, 2}, statusAt{6, 19}, 2, 1},
+		{sizeAt{8, 12}, statusAt{6, 19}, 2, 2},
+		{sizeAt{5, 14}, statusAt{4, 20}, 14, 1}, // etcd was restored
+		{sizeAt{6, 3}, statusAt{4, 20}, 3, 2},
+		{sizeAt{6, 12}, statusAt{4, 20}, 12, 2}, // and once more: a generation has one size
+		{sizeAt{6, 12}, statusAt{6, 12}, 12, 0},
 	} {
 		if got := m.minimum("a", step.now, step.shown); got != step.want || len(m.of["a"]) != step.kept {
 			t.Errorf("size %d at generation %d, status %v: least %d of %v, want %d of %d", step.now.size, step.now.generation, step.shown, got, m.of["a"], step.want, step.kept)
