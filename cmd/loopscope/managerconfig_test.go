@@ -54,7 +54,7 @@ func TestTheClusterThatIsMeant(t *testing.T) {
 		{"--server=https://[::1]:6443/", "[::1]:6443", "1-6443-9eeb4239.db", usualServer},
 		{"--server=https://u:secret@Proxy/k8s/clusters/c-1/?token=secret", "proxy:443/k8s/clusters/c-1", "proxy-443-k8s-clusters-c-1-2b706543.db", usualServer},
 		{"--server=https://u:hunter2@%zz", "https://…@%zz", "https-zz-86cedc0d.db", usualServer}, // no address, and no credential
-		{"--server=https://DEV.example:6443/", "dev", "dev.db", devs}, // which the kubeconfig knows
+		{"--server=https://DEV.example:6443/", "dev", "dev.db", devs},                            // which the kubeconfig knows
 		{"--cluster=prod --server=https://prod.example:443", "prod", "prod.db", usualServer},
 		{"--cluster=prod --server=https://dev.example:6443", "dev.example:6443", "dev-example-6443-63642701.db", usualServer},
 	} {
