@@ -156,14 +156,15 @@ func (v *view) unaided() int64 {
 func (v *view) oldUnblocks(f *decision.Finding) decision.Words {
 	var w decision.Words
 	missing, needed := v.missing(), max(1, v.needed())
-	f = v.decisive(f)
+	if missing <= 0 {
+		return w.Say("when ").Count(fNeeded, needed).Say(" more ").Say(prose.Plural(needed, "pod becomes", "pods become")).Say(" available")
+	}
 	becomes, become := " becomes ready", " become ready"
-	if v.newSet != nil && v.newSet.MinReady > 0 {
+	if v.newSet.MinReady > 0 {
 		becomes, become = " becomes available", " become available"
 	}
+	f = v.decisive(f)
 	switch {
-	case missing <= 0:
-		return w.Say("when ").Count(fNeeded, needed).Say(" more ").Say(prose.Plural(needed, "pod becomes", "pods become")).Say(" available")
 	case f != nil && f.Code == diagnosis.MinReady:
 		return v.stayReady(needed)
 	case f != nil && (f.NeedsAction || ownEnd[f.Code]):
