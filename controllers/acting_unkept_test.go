@@ -106,7 +106,12 @@ func TestUnkeptAnnotations(t *testing.T) {
 	expect("first", stamp)
 	expect("after its echo", "")
 	d = d.DeepCopy()
-	d.Generation, d.Spec.Replicas, d.ResourceVersion = 2, new(int32(4)), "101"
+	d.Annotations["tier"], d.ResourceVersion = "front", "101" // That is no other generation.
+	s.have(d)
+	expect("another annotation", stamp)
+	expect("after the echo of that", "")
+	d = d.DeepCopy()
+	d.Generation, d.Spec.Replicas, d.ResourceVersion = 2, new(int32(4)), "102"
 	s.have(d)
 	expect("another generation", stamp)
 	if got := sync(); !strings.HasPrefix(got, stamp+", PUT deployments/web/status 200") {

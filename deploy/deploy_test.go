@@ -221,6 +221,16 @@ func TestDashboardsAreWhole(t *testing.T) {
 	}
 }
 
+// TestAllInstancesAreLoopscopes: "All" is the instances that are listed, as other programs have queues and requests under
+// the same names.
+func TestAllInstancesAreLoopscopes(t *testing.T) {
+	for file := range dashboards(t) {
+		if strings.Contains(read(t, file), `"allValue"`) {
+			t.Errorf("%s has a value of its own for all instances", file)
+		}
+	}
+}
+
 // grafana stands in for the variables that Grafana fills in.
 var grafana = strings.NewReplacer("$__rate_interval", "1m", "$instance", ".*")
 

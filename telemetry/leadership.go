@@ -34,6 +34,9 @@ type Leadership struct {
 	Silent bool `json:"silent,omitempty"`
 }
 
+// Held reports whether this process leads, or knows of another that does.
+func (l *Leadership) Held() bool { return !l.StandsBy || l.Leader != "" && !l.Silent && l.Error == "" }
+
 // Following is a stream of the leader's syncs, as it stands now.
 type Following struct {
 	// Leader is whose syncs they are, From the address that they come from, "" where the

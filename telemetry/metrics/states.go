@@ -44,7 +44,7 @@ type stateMetrics struct {
 	objects, stuck, backoff, dropped  *prometheus.Desc
 	echoes, echoAge, expected, expAge *prometheus.Desc
 	synced, cached, version           *prometheus.Desc
-	reachable, leads, rivals          *prometheus.Desc
+	reachable, leads, held, rivals    *prometheus.Desc
 }
 
 func newStateMetrics(controllers []string) *stateMetrics {
@@ -66,6 +66,7 @@ func newStateMetrics(controllers []string) *stateMetrics {
 		version:     desc("cache_resource_version", "The resourceVersion that an informer's cache has come to.", "controller", "resource"),
 		rivals:      desc("rival_writes_total", "Writes of statuses that another process made while this one acts: two managers on one cluster, or kube-controller-manager's own loops."),
 		leads:       prometheus.NewDesc("leader_election_master_status", "Whether this process leads by the Lease of that name, as kube-controller-manager has it.", []string{"name"}, nil),
+		held:        desc("lease_held", "Whether somebody is known to hold the Lease of that name, this process or another.", "name"),
 		reachable:   desc("apiserver_reachable", "Whether the API server answered when it was asked last, at most some seconds ago."),
 	}
 }
@@ -87,7 +88,7 @@ func (m *Metrics) States(from Sources) {
 // Describe tells the registry what there can be.
 func (s *stateMetrics) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		s.objects, s.stuck, s.backoff, s.dropped, s.echoes, s.echoAge, s.expected, s.expAge, s.synced, s.cached, s.version, s.reachable, s.leads, s.rivals,
+		s.objects, s.stuck, s.backoff, s.dropped, s.echoes, s.echoAge, s.expected, s.expAge, s.synced, s.cached, s.version, s.reachable, s.leads, s.held, s.rivals,
 	} {
 		to <- d
 	}
@@ -120,6 +121,7 @@ func (s *stateMetrics) Collect(to chan<- prometheus.Metric) {
 		now := from.Leadership()
 		_, name, _ := strings.Cut(now.Lease, "/")
 		gauge(s.leads, oneIf(!now.StandsBy), name)
+		gauge(s.held, oneIf(now.Held()), name)
 	}
 }
 

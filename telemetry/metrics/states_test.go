@@ -179,6 +179,31 @@ leader_election_master_status{name="loopscope"} `+want+"\n", "leader_election_ma
 	}
 }
 
+// A Lease that another process holds is held, as far as this one can tell.
+func TestLeaseHeld(t *testing.T) {
+	for _, c := range []struct {
+		what string
+		now  telemetry.Leadership
+		want string
+	}{
+		{"this process leads", telemetry.Leadership{Leader: "here"}, "1"},
+		{"another leads", telemetry.Leadership{Leader: "there", StandsBy: true}, "1"},
+		{"nobody leads", telemetry.Leadership{StandsBy: true}, "0"},
+		{"the one that led renews it no longer", telemetry.Leadership{Leader: "there", StandsBy: true, Silent: true}, "0"},
+		{"it cannot be read", telemetry.Leadership{Leader: "there", StandsBy: true, Error: "forbidden"}, "0"},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			m, reg := newMetrics(t)
+			c.now.Lease = "kube-system/loopscope"
+			m.States(Sources{Journal: telemetry.NewJournal(telemetry.JournalOptions{}), Leadership: func() telemetry.Leadership { return c.now }})
+			compare(t, reg, `
+# HELP loopscope_lease_held Whether somebody is known to hold the Lease of that name, this process or another.
+# TYPE loopscope_lease_held gauge
+loopscope_lease_held{name="loopscope"} `+c.want+"\n", "loopscope_lease_held")
+		})
+	}
+}
+
 // BenchmarkScrapeOfStates is what the gauges cost a scrape with 10,000 Deployments.
 func BenchmarkScrapeOfStates(b *testing.B) {
 	m, reg := newMetrics(b)

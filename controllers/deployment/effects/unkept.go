@@ -1,6 +1,8 @@
 package effects
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -12,12 +14,18 @@ import (
 // or webhook that takes it away is gone.
 const unkeptFor = 10 * time.Minute
 
-// unkept is what the API server did not keep of the last write of a ReplicaSet, and of which generation of
-// its Deployment that was.
+// unkept is what the API server did not keep of the last write of a ReplicaSet, and what its Deployment asked
+// for then.
 type unkept struct {
 	decision.Unkept
-	generation int64
-	at         time.Time
+	generation  int64
+	annotations [sha256.Size]byte
+	at          time.Time
+}
+
+// sumOf tells annotations apart, which are no part of a generation.
+func sumOf(annotations map[string]string) [sha256.Size]byte {
+	return sha256.Sum256(fmt.Append(nil, annotations)) // In the order of their names.
 }
 
 // noteUnkept compares what a ReplicaSet was asked to have with what it has. Where nothing was stored at all, no
@@ -37,7 +45,7 @@ func (t *deploymentSync) noteUnkept(a decision.Action, was, is *appsv1.ReplicaSe
 		t.controller.unkept.Forget(t.key)
 		return decision.Learnt{}
 	}
-	t.controller.unkept.Note(t.key, string(is.UID), unkept{lost, t.d.Generation, t.controller.now()})
+	t.controller.unkept.Note(t.key, string(is.UID), unkept{lost, t.d.Generation, sumOf(t.d.Annotations), t.controller.now()})
 	if is.ResourceVersion != was.ResourceVersion {
 		return decision.Learnt{}
 	}
@@ -47,7 +55,10 @@ func (t *deploymentSync) noteUnkept(a decision.Action, was, is *appsv1.ReplicaSe
 // notKept is what is remembered of a ReplicaSet, as long as its Deployment asks for the same.
 func (t *deploymentSync) notKept(rs *appsv1.ReplicaSet) *decision.Unkept {
 	last := t.controller.unkept.Of(t.key, string(rs.UID))
-	if last.generation != t.d.Generation || last.Unkept == (decision.Unkept{}) || t.s.Now.Sub(last.at) >= unkeptFor {
+	switch {
+	case last.Unkept == (decision.Unkept{}), t.s.Now.Sub(last.at) >= unkeptFor:
+		return nil
+	case last.generation != t.d.Generation, last.annotations != sumOf(t.d.Annotations):
 		return nil
 	}
 	return &last.Unkept
