@@ -146,6 +146,37 @@ func TestReplayFindsWhatChanged(t *testing.T) {
 	}
 }
 
+// Lines that cannot be read do not end a file, however long they are together: it ends where
+// more of them come than are taken for damage.
+func TestReplayReadsOnAfterLongBadLines(t *testing.T) {
+	var b bytes.Buffer
+	w, err := tracefile.NewWriter(&b, tracefile.Header{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	bad := strings.Repeat("x", replayBytes/2)
+	for range 3 {
+		b.WriteString(bad + "\n")
+	}
+	if err := w.Write(syncOf(t, "aaaa", 311, night)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "odd.jsonl")
+	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := run(t, "replay", path)
+	if err == nil || !strings.Contains(err.Error(), "3 lines could not be read") || !strings.Contains(out, "1 sync in ") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
 // An export of a loop that nobody has is an error, and leaves no file; one of a loop without
 // syncs is an empty recording.
 func TestExportOfNoLoop(t *testing.T) {

@@ -124,12 +124,13 @@ func (r *replaying) add(batch []*telemetry.Trace, findings []replay.Finding) {
 // read gives up to that many syncs, none at the end. Lines that cannot be read
 // are noted.
 func (r *replaying) read(from *tracefile.Reader, name string, room int) (batch []*telemetry.Trace, err error) {
-	for size := 0; len(batch) < room && size < replayBytes; size += from.Size() {
+	for size := 0; len(batch) < room && size < replayBytes; {
 		t, err := from.Next()
 		var bad *tracefile.LineError
 		switch {
 		case err == nil:
 			batch = append(batch, t)
+			size += from.Size()
 		case errors.Is(err, io.EOF):
 			return batch, nil
 		case errors.As(err, &bad), errors.Is(err, tracefile.ErrTruncated):
