@@ -200,7 +200,7 @@ func (o *exportOptions) fromServer(ctx context.Context, s streams) (done exporte
 
 // copyArchive writes what the query finds.
 func (o *exportOptions) copyArchive(ctx context.Context, s streams, from telemetry.Archive, out io.Writer, q telemetry.Query) (done exported, err error) {
-	to, err := tracefile.NewWriter(out, tracefile.Header{Program: stamped(), Exported: time.Now()})
+	to, err := tracefile.NewWriter(out, tracefile.Header{Program: stamped(), Exported: time.Now(), Loops: app.Recorded()})
 	if err != nil {
 		return done, err
 	}

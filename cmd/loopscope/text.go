@@ -46,7 +46,7 @@ func recordedText(out io.Writer, t *telemetry.Trace, at time.Time) error {
 	if len(t.Rounds) > 0 {
 		p.held(t.Rounds[len(t.Rounds)-1].Verdict.Held)
 	}
-	p.writes(t.Writes(app.Loops()))
+	p.writes(t.Writes(app.Recorded()))
 	if t.Failure != nil {
 		p.line("\nFAILED  %s", t.Failure.Message)
 	}
@@ -300,7 +300,7 @@ func equation(e *decision.Equation) string {
 }
 
 func (p *printer) path(t *telemetry.Trace) {
-	catalogue := app.Loops().Of(t.Loop).Catalogue
+	catalogue := app.Recorded().Of(t.Loop).Catalogue
 	p.line("\nPATH")
 	for _, step := range t.Path() {
 		text := step.Question

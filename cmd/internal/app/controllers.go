@@ -1,13 +1,21 @@
 package app
 
 import (
+	"github.com/loopscope/loopscope/cmd/internal/leadership"
 	"github.com/loopscope/loopscope/controllers"
 	"github.com/loopscope/loopscope/controllers/engine"
+	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // Loops are what is known of the loops of this program.
 func Loops() decision.Loops { return controllers.Loops }
+
+// Recorded are the loops of which this program keeps syncs: beside its own ones the election and a
+// watcher's comparison, whose syncs are shown and cannot be decided again.
+func Recorded() decision.Loops {
+	return controllers.Loops.With(decision.Loops{leadership.Loop, telemetry.Comparison(controllers.Loops)})
+}
 
 // Controller is a loop as it is switched on and off.
 type Controller struct {

@@ -17,6 +17,7 @@ import (
 	"github.com/loopscope/loopscope/cmd/internal/signin"
 	"github.com/loopscope/loopscope/controllers"
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/telemetry/tracefile"
 	"github.com/loopscope/loopscope/web"
@@ -50,7 +51,7 @@ func NewView(ctx context.Context, opts ViewOptions) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	journal, err := telemetry.LoadJournal(telemetry.JournalOptions{Loops: controllers.Loops.With(rec.header.Loops), Bytes: 4 * maxRecording}, rec.traces)
+	journal, err := telemetry.LoadJournal(telemetry.JournalOptions{Loops: rec.loops(), Bytes: 4 * maxRecording}, rec.traces)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", opts.File, err)
 	}
@@ -177,6 +178,24 @@ func (r *recording) span() (from, to time.Time) {
 	return from.UTC(), to.UTC()
 }
 
+// loops are those of this program, and what the file declares, which may be of another version. Files
+// of programs that declared neither the election nor the comparison have those of this one.
+func (r *recording) loops() decision.Loops {
+	return controllers.Loops.With(r.header.Loops).With(Recorded())
+}
+
+// shown is what the syncs are of that cannot be decided again.
+func (r *recording) shown() (kinds []string) {
+	loops := r.loops()
+	for _, t := range r.traces {
+		if kind := loops.Of(t.Loop).Many(); !controllers.Loops.Has(t.Loop) && !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	slices.Sort(kinds)
+	return kinds
+}
+
 // note is what a reader of the pages has to know of the file.
 func (r *recording) note() string {
 	var notes []string
@@ -186,13 +205,7 @@ func (r *recording) note() string {
 	if r.twice > 0 {
 		notes = append(notes, fmt.Sprintf("%d syncs appear twice, and are shown once.", r.twice))
 	}
-	var kinds []string
-	for _, l := range r.header.Loops {
-		if !controllers.Loops.Has(l.Name) {
-			kinds = append(kinds, l.Many())
-		}
-	}
-	if len(kinds) > 0 {
+	if kinds := r.shown(); len(kinds) > 0 {
 		notes = append(notes, "Syncs of "+prose.And(kinds)+" can be read, and not decided again: their rules are not known here.")
 	}
 	if len(r.others) > 0 {
