@@ -173,3 +173,26 @@ func TestTwoReleases(t *testing.T) {
 		}
 	}
 }
+
+// TestServiceIsFound: kubectl loopscope looks for a Service of this label, and a ServiceMonitor for
+// those of its own, whatever the chart's objects are called.
+func TestServiceIsFound(t *testing.T) {
+	text, err := render("shop", read(t, []byte("{nameOverride: scope, fullnameOverride: mine, serviceMonitor: {enabled: true}}")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := objects(t, text)
+	labels := all["Service shop/mine"]["metadata"].(map[string]any)["labels"].(map[string]any)
+	if labels["app.kubernetes.io/name"] != "loopscope" {
+		t.Errorf("the Service has labels %v", labels)
+	}
+	wanted := all["ServiceMonitor shop/mine"]["spec"].(map[string]any)["selector"].(map[string]any)["matchLabels"].(map[string]any)
+	for name, value := range wanted {
+		if labels[name] != value {
+			t.Errorf("the ServiceMonitor wants %s=%s of the Service, which has labels %v", name, value, labels)
+		}
+	}
+	if len(wanted) == 0 {
+		t.Error("the ServiceMonitor selects every Service")
+	}
+}

@@ -19,6 +19,16 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 
 {{- define "loopscope.labels" -}}
 {{ include "loopscope.selector" . }}
+{{ include "loopscope.origin" . }}
+{{- end }}
+
+{{/* What the Service is found by, by kubectl loopscope and by Prometheus: nameOverride changes none of it. */}}
+{{- define "loopscope.service" -}}
+app.kubernetes.io/name: loopscope
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "loopscope.origin" -}}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
