@@ -85,6 +85,11 @@ labels:
 {{- if and (or .Values.readers.console .Values.readers.metrics) (ne (include "loopscope.delegation" .) "true") }}
 {{- fail "readers: without delegation the API server cannot be asked what they may see; set delegation to true" }}
 {{- end }}
+{{- range $kind := list "serviceMonitor" "prometheusRule" }}
+{{- if and (index $.Values $kind).enabled (ne (include "loopscope.delegation" $) "true") }}
+{{- fail (printf "%s: without delegation nobody may read the metrics; set delegation to true" $kind) }}
+{{- end }}
+{{- end }}
 {{- range .Values.extraArgs }}
 {{- if regexMatch "^--(watch|namespace|secure-port|history|listen)(=|$)" . }}
 {{- fail (printf "extraArgs: %s is set by the chart: use its values" .) }}
