@@ -177,7 +177,7 @@ func (x *exhibition) states(t testing.TB, w *world) {
 		{id: "no-match-history", title: "No match in the history", path: "/history?q=ns:nowhere", server: x.main},
 		{id: "unknown-term", title: "An unknown term", path: "/deployments?q=colour:red+ns:shop", server: x.main},
 		{id: "all-settled", title: "Nothing needs a person, first page of three", path: "/deployments", server: calm},
-		{id: "second-page", title: "The second page", path: "/deployments?after=many/d-188", server: calm},
+		{id: "second-page", title: "The second page", path: "/deployments?after=settled~~many/d-188", server: calm},
 		{id: "disconnected", title: "Disconnected", path: web, server: x.main, grumbles: "WebSocket connection to",
 			live: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }},
 		{id: "paused", title: "Paused", path: web + "?still", server: x.main},

@@ -15,7 +15,7 @@ import (
 // FuzzRequest proves that no address can break the console: an answer is a page
 // or a refusal, never a failure, and never without the headers that fence it in.
 func FuzzRequest(f *testing.F) {
-	for _, target := range []string{"/", "/deployments", "/deployments?q=ns:shop+-is:waiting&after=shop/web", "/deployments.json?after=%ff",
+	for _, target := range []string{"/", "/deployments", "/deployments?q=ns:shop+-is:waiting&after=shop/web", "/deployments.json?after=%ff", "/deployments?after=waiting~2026-11-21T03:12:04.5Z~shop/web",
 		"/deployments/shop/web", "/deployments/shop/web?held=10m&at=RR-3&window=5m", "/deployments/shop/web/syncs/7c41/1", "/deployments/shop/web/syncs/7c41/99999999999999999999",
 		"/replicasets/shop/web-7d4b9c6f5x", "/replicasets/shop/web/syncs/x/0", "/queues", "/queues.json", "/debug/controllers/deployment/shop/web",
 		"/live?after=0&epoch=7c41", "/static/..%2f..%2fetc", "/%2e%2e/", "/deployments/%3Cb%3E/%22", "/healthz?verbose", "//", "/?\x7f", "/deployments/shop/web?;&=%zz"} {

@@ -240,7 +240,7 @@ func (p *planted) addresses(t *testing.T, pattern string) (list []string) {
 func (p *planted) queries(r page.Route) []string {
 	x := p.hidden["deployment"]
 	values := map[string][]string{
-		"q": {hiddenMark, "ns:" + hiddenSpace, "name:" + x.Name, "ns:" + hiddenSpace + " name:" + x.Name, "error:" + hiddenMark, "image:" + hiddenMark, "loop:deployment is:failed", "loop:claim"}, "after": {x.Key(), "1"},
+		"q": {hiddenMark, "ns:" + hiddenSpace, "name:" + x.Name, "ns:" + hiddenSpace + " name:" + x.Name, "error:" + hiddenMark, "image:" + hiddenMark, "loop:deployment is:failed", "loop:claim"}, "after": {x.Key(), "failed~~" + x.Key(), "1"},
 		"sync": {words.Digits(x.Seq), "1"}, "epoch": {p.old.Epoch, "7c41"}, "at": {"now", "-30m"}, "pod": {hiddenMark + "-pod"}, "window": {"6h"}, "all": {""},
 	}
 	list := []string{""}

@@ -35,6 +35,12 @@ func (s *Pages) empty(l *decision.Loop, all []*entry, terms []filter.Term) *view
 	return p
 }
 
+// noMore says that the rows of a page have gone to earlier places, and where the others are.
+func noMore(l *decision.Loop, terms []filter.Term) *views.Problem {
+	return &views.Problem{Code: "no-more", Heading: "No " + l.One() + " comes after this place in the list any more.",
+		Links: []views.Link{{Text: "the first page", Href: filter.Href(l.Name, terms)}}}
+}
+
 // none says why there is nothing to list, whatever the filter.
 func (s *Pages) none(l *decision.Loop) *views.Problem {
 	if idle := s.Idle(l.Name); idle != nil {

@@ -2,7 +2,6 @@ package list
 
 import (
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -47,9 +46,8 @@ func (e *entry) matches(terms []filter.Term) bool {
 // filterValues are made when a filter asks for them.
 func (e *entry) filterValues() filter.Values {
 	e.asked.Do(func() {
-		o := words.Outcomes[e.place]
 		e.known = filter.Values{
-			Namespace: e.Trace.Namespace, Name: e.Trace.Name, At: facts.Deciding(e.Trace), Is: []string{strings.TrimPrefix(o.Word, "on "), e.queue},
+			Namespace: e.Trace.Namespace, Name: e.Trace.Name, At: facts.Deciding(e.Trace), Is: []string{outcomeWord(e.place), e.queue},
 			Reasons:  sync.OnceValue(func() []string { return reasonsOf(e.Trace, e.said) }),
 			Images:   sync.OnceValue(func() []string { return e.s.imagesOf(e.Trace) }),
 			Managers: sync.OnceValue(func() []string { return e.s.managersOf(e.Trace.Object) }),

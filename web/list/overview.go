@@ -68,7 +68,7 @@ func (s *Pages) Overview(q *page.Query) (*page.Page, error) {
 	all := known.entries
 	terms := filter.Parse(q.Args.Get("q"))
 	matching := matchingOf(all, terms)
-	shown, next, from, err := cut(l.Name, matching, q.Args.Get("after"))
+	shown, next, from, err := cut(l.Name, all, matching, terms, q.Args.Get("after"))
 	if err != nil {
 		return nil, err
 	}
@@ -80,14 +80,17 @@ func (s *Pages) Overview(q *page.Query) (*page.Page, error) {
 	if !q.Live {
 		v.Groups = groupsOf(shown, matching, rows)
 	}
-	if len(matching) > 0 && (next != "" || from > 0) {
+	if len(shown) > 0 && (next != "" || from > 0) {
 		v.Shown = fmt.Sprintf("%s to %s of %s.", prose.Thousands(from+1), prose.Thousands(from+len(shown)), prose.Thousands(len(matching)))
 	}
 	if next != "" {
 		v.Next = nextHref(l.Name, q, next)
 	}
-	if len(matching) == 0 {
+	switch {
+	case len(matching) == 0:
 		v.Empty = s.empty(l, all, terms)
+	case len(shown) == 0:
+		v.Empty = noMore(l, terms)
 	}
 	return s.overviewPage(q, l, v, shown, rows), nil
 }
@@ -126,19 +129,17 @@ func nextChange(now time.Time, shown []*entry) time.Time {
 	return soonest
 }
 
-// cut is the page of rows after a key.
-func cut(loop string, list []*entry, after string) (shown []*entry, next string, from int, err error) {
-	if after != "" {
-		from = 1 + slices.IndexFunc(list, func(e *entry) bool { return e.key == after })
-		if from == 0 {
-			return nil, "", 0, answer.NewProblem(http.StatusNotFound, "no-such-row", "The row that this page begins after is not in the list any more.",
-				views.Say("Nothing called ").Code(prose.Clip(after, 120)).Plain(" is in it: it was deleted, or does not match the filter now.")).
-				Link("The first page", decision.PathOf(loop))
-		}
+// cut is the page of rows after a cursor.
+func cut(loop string, all, matching []*entry, terms []filter.Term, after string) (shown []*entry, next string, from int, err error) {
+	from, ok := begin(all, matching, after)
+	if !ok {
+		return nil, "", 0, answer.NewProblem(http.StatusNotFound, "no-such-row", "The row that this page begins after is not in the list.",
+			views.Say("Nothing called ").Code(prose.Clip(after, 120)).Plain(" is in it: it was deleted, or the address is incomplete.")).
+			Link("The first page", filter.Href(loop, terms))
 	}
-	shown = list[from:min(len(list), from+page.MaxRows)]
-	if from+len(shown) < len(list) {
-		next = shown[len(shown)-1].key
+	shown = matching[from:min(len(matching), from+page.MaxRows)]
+	if from+len(shown) < len(matching) {
+		next = cursorOf(shown[len(shown)-1])
 	}
 	return shown, next, from, nil
 }
@@ -206,7 +207,7 @@ func tallies(loop string, all []*entry, terms []filter.Term) []views.Tally {
 	}
 	list := make([]views.Tally, len(words.Outcomes))
 	for i, o := range words.Outcomes {
-		word := "is:" + strings.TrimPrefix(o.Word, "on ")
+		word := "is:" + isWord(o)
 		current := slices.ContainsFunc(terms, func(t filter.Term) bool { return t.Text == word })
 		list[i] = views.Tally{Mark: views.Mark{Tone: o.View, Word: o.Word}, Count: counts[i], Current: current,
 			Href: filter.Href(loop, append(slices.Clone(rest), filter.Term{Text: word}))}
