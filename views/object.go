@@ -183,8 +183,10 @@ type Stepper struct {
 	At                      time.Time
 	First, Prev, Next, Last *Link
 	// Newer is the count of newer syncs behind a pinned cursor.
-	Newer     int
-	Pinned    bool
+	Newer  int
+	Pinned bool
+	// Earlier says that the cursor is on a sync of an earlier run.
+	Earlier   bool
 	Result    Mark
 	Took      string
 	Permalink string

@@ -26,7 +26,7 @@ func (s *Pages) syncRows(v *views.Object, q *page.Query, x *subject.Subject) {
 	v.SyncsTitle, v.SyncsNote = "Syncs", prose.Count(len(kept), "sync")+" kept"
 	if points := timeline.SinceRollout(timeline.Points(kept)); !all && len(points) > 0 {
 		begin := slices.IndexFunc(kept, func(t *telemetry.Trace) bool { return t.Seq == points[0].Seq })
-		if begin > 0 && kept[begin].Seq <= x.Cursor.Seq {
+		if begin > 0 && (x.Earlier() || kept[begin].Seq <= x.Cursor.Seq) {
 			kept = kept[begin:]
 			v.SyncsTitle, v.SyncsNote = "Syncs of this rollout", words.Digits(len(kept))+" of "+v.SyncsNote+", since "+kept[0].Started.UTC().Format("15:04:05")
 		}
@@ -85,7 +85,7 @@ func burstRow(x *subject.Subject, burst []*telemetry.Trace) views.SyncRow {
 	var worst *telemetry.Trace
 	for _, t := range burst {
 		r.Causes += len(t.Causes) + t.Folded
-		r.Cursor = r.Cursor || t.Seq == x.Cursor.Seq
+		r.Cursor = r.Cursor || t.Seq == x.Cursor.Seq && t.Epoch == x.Cursor.Epoch
 		took += t.Took()
 		if t.WroteSize() {
 			r.Sizes++

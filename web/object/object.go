@@ -51,19 +51,16 @@ func nextLook(numbers []views.Number, next []views.Look) []views.Number {
 // stepper is where the cursor stands among the kept syncs.
 func (s *Pages) stepper(x *subject.Subject) views.Stepper {
 	t := x.Cursor
-	v := views.Stepper{Seq: t.Seq, At: t.Started, Pinned: x.Pinned, Result: words.SyncMark(t), Took: views.Took(t.Took()), Permalink: address.Sync(t)}
-	at := slices.IndexFunc(x.Kept, func(k *telemetry.Trace) bool { return k.Seq >= t.Seq })
-	if at < 0 {
-		at = len(x.Kept)
-	}
-	if at > 0 {
-		v.Prev, v.First = x.StepTo(x.Kept[at-1]), x.StepTo(x.Kept[0])
+	v := views.Stepper{Seq: t.Seq, At: t.Started, Pinned: x.Pinned, Result: words.SyncMark(t), Took: views.Took(t.Took()), Permalink: address.Sync(t), Earlier: x.Earlier()}
+	older, newer := around(x)
+	if n := len(older); n > 0 {
+		v.Prev, v.First = x.StepTo(older[n-1]), x.StepTo(older[0])
 	}
 	if folded := s.Journal.Folded(x.Object); folded > 0 {
 		v.Gap = prose.Count(folded, "uneventful sync") + prose.Plural(folded, " is", " are") + " only counted"
 	}
-	if at+1 < len(x.Kept) {
-		v.Next, v.Newer = x.StepTo(x.Kept[at+1]), len(x.Kept)-at-1
+	if v.Newer = len(newer); v.Newer > 0 {
+		v.Next = x.StepTo(newer[0])
 		v.Last = &views.Link{Text: "newest", Href: x.Href(x.Window, false)}
 		if v.Newer == 1 {
 			v.Next.Href = v.Last.Href
@@ -71,6 +68,22 @@ func (s *Pages) stepper(x *subject.Subject) views.Stepper {
 		v.Said = t.Sentence.At(t.Ended)
 	}
 	return v
+}
+
+// around are the kept syncs before the one under the cursor, and those after it.
+func around(x *subject.Subject) (older, newer []*telemetry.Trace) {
+	switch at := slices.IndexFunc(x.Kept, func(t *telemetry.Trace) bool { return t.Seq >= x.Cursor.Seq }); {
+	case x.Earlier() && len(x.Kept) == 0: // The newest of an idle object is kept on the board alone.
+		return nil, []*telemetry.Trace{x.Newest}
+	case x.Earlier():
+		return nil, x.Kept
+	case at < 0:
+		return x.Kept, nil
+	case x.Kept[at].Seq > x.Cursor.Seq: // The one under the cursor is from the history.
+		return x.Kept[:at], x.Kept[at:]
+	default:
+		return x.Kept[:at], x.Kept[at+1:]
+	}
 }
 
 // whyShort is the first cause of a sync in a few words, and how many more.

@@ -2,6 +2,7 @@ package object
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -123,11 +124,7 @@ func podOf(snap *replicaset.Snapshot, p *replicaset.Pod) (v views.Pod, available
 // victimsOf finds the newest sync, up to the one under the cursor, that chose
 // pods for deletion.
 func (s *Pages) victimsOf(x *subject.Subject) ([]views.Victim, views.Text) {
-	for i := len(x.Kept) - 1; i >= 0; i-- {
-		t := x.Kept[i]
-		if t.Seq > x.Cursor.Seq {
-			continue
-		}
+	for _, t := range slices.Backward(x.UpToCursor()) {
 		for _, r := range t.Rounds {
 			for _, a := range r.Verdict.Actions {
 				if a.Kind == decision.DeletePods && len(a.Victims) > 0 {

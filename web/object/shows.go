@@ -1,6 +1,8 @@
 package object
 
 import (
+	"slices"
+
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
@@ -12,9 +14,8 @@ import (
 // lastEvents are the Events of the newest sync, up to the one under the cursor,
 // that published any.
 func lastEvents(x *subject.Subject) []views.Line {
-	for i := len(x.Kept) - 1; i >= 0; i-- {
-		t := x.Kept[i]
-		if t.Seq > x.Cursor.Seq && t.Epoch == x.Cursor.Epoch || t.Report == nil || len(t.Report.Events) == 0 {
+	for _, t := range slices.Backward(x.UpToCursor()) {
+		if t.Report == nil || len(t.Report.Events) == 0 {
 			continue
 		}
 		e := t.Report.Events[len(t.Report.Events)-1]

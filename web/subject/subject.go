@@ -34,6 +34,21 @@ type Subject struct {
 	Pod    string    // that has a lane of its own whatever it does, as the address has it
 }
 
+// Earlier reports whether the cursor is on a sync of an earlier run than the newest: what is
+// kept came after it, whatever its number.
+func (x *Subject) Earlier() bool { return x.Cursor.Epoch != x.Newest.Epoch }
+
+// UpToCursor are the kept syncs up to the one under the cursor, oldest first.
+func (x *Subject) UpToCursor() []*telemetry.Trace {
+	if x.Earlier() {
+		return []*telemetry.Trace{x.Cursor}
+	}
+	if after := slices.IndexFunc(x.Kept, func(t *telemetry.Trace) bool { return t.Seq > x.Cursor.Seq }); after >= 0 {
+		return x.Kept[:after]
+	}
+	return x.Kept
+}
+
 // Find finds the object of a page, and the sync under its cursor.
 func (s *Finder) Find(q *page.Query) (*Subject, error) {
 	o := q.Object

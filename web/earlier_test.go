@@ -1,0 +1,75 @@
+package web
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/web/words"
+)
+
+// earlierRun is a history that has one sync of an earlier run.
+type earlierRun struct {
+	telemetry.Archive
+	sync *telemetry.Trace
+}
+
+func (a earlierRun) Get(_ context.Context, epoch string, seq uint64) (*telemetry.Trace, error) {
+	if epoch != a.sync.Epoch || seq != a.sync.Seq {
+		return nil, telemetry.ErrNotKept
+	}
+	return a.sync, nil
+}
+
+// TestStepsFromAnEarlierRun: all that is kept came after a sync of an earlier run, whatever its
+// number, and none of it is that sync.
+func TestStepsFromAnEarlierRun(t *testing.T) {
+	for name, c := range map[string]struct {
+		seq    uint64
+		recent int // that the journal keeps
+		others int // syncs of others since
+		newer  int
+		next   string
+	}{
+		"a number of this run":   {3, 0, 0, 5, "?epoch=7c41&sync=1"},
+		"a number still to come": {11731, 0, 0, 5, "?epoch=7c41&sync=1"},
+		"of an idle object":      {3, 4, 12, 1, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, storyNow.Add(-2*time.Hour))
+			w.journal = telemetry.NewJournal(telemetry.JournalOptions{Loops: testLoops, Epoch: "7c41", Recent: c.recent})
+			for i := range 5 {
+				x := plain("shop", "web")
+				x.Started = storyNow.Add(time.Duration(i-9) * time.Minute)
+				x.Ended = x.Started
+				w.journal.Record(x)
+			}
+			for range c.others {
+				w.journal.Record(plain("data", "ingest"))
+			}
+			old := plain("shop", "web")
+			old.Epoch, old.Seq = "old", c.seq
+			_, h := w.serve(func(o *Options) { o.Archive = earlierRun{w.journal.Archive(), old} })
+			_, body := get(t, h.URL, "/deployments/shop/web?epoch=old&sync="+words.Digits(c.seq))
+			d := parse(t, body)
+			d.sound()
+			step, next := d.one("#f-step"), ""
+			for _, a := range d.all("a") {
+				switch attr(a, "rel") {
+				case "next":
+					next = attr(a, "href")
+				case "prev", "first":
+					t.Errorf("leads back to %s", attr(a, "href"))
+				}
+			}
+			if next != "/deployments/shop/web"+c.next || !strings.Contains(step, words.Digits(c.newer)+" newer") || !strings.Contains(step, "of an earlier run") || !strings.Contains(step, "Sentence at the time") {
+				t.Errorf("next is %q: %s", next, step)
+			}
+			if n := len(d.all("tr.cursor")); n > 0 {
+				t.Errorf("%d syncs of this run are under the cursor", n)
+			}
+		})
+	}
+}
