@@ -83,6 +83,54 @@ func TestHistorySearch(t *testing.T) {
 	}
 }
 
+// TestHistorySearchesOneOfAKind: a second term of a kind is marked as not searched for, and why.
+func TestHistorySearchesOneOfAKind(t *testing.T) {
+	w := newWorld(t, storyNow)
+	for _, name := range []string{"web", "shop-web", "api"} {
+		w.journal.Record(plain("shop", name))
+	}
+	w.journal.Record(plain("data", "api"))
+	_, h := w.serve(nil)
+	const once, terms = "Only the first term of each kind", "Terms: "
+	for _, c := range []struct {
+		q     string
+		finds int
+		marks string // of terms
+		says  string
+		not   string
+	}{
+		{"web shop", 2, "shop", once, terms},
+		{"ns:shop ns:data", 3, "ns:data", once, terms},
+		{"NS:shop ns:data api", 1, "ns:data", once, terms},
+		{"asked:RR-2=yes asked:RR-3.may-go=no", 0, "asked:RR-3.may-go=no", once, terms},
+		{"since:2020-01-01 until:2026-11-22 since:1s", 4, "since:1s", once, terms},
+		{"class:none class:other ns:data ns:shop", 1, "class:none class:other ns:shop", terms, ""},
+		{"is:unchanged is:failed name:api ap", 2, "", "", once},
+	} {
+		var twin struct {
+			Page struct {
+				Syncs  []views.Found
+				Filter views.Filter
+			}
+		}
+		_, raw := get(t, h.URL, "/history.json?q="+url.QueryEscape(c.q))
+		if err := json.Unmarshal([]byte(raw), &twin); err != nil {
+			t.Fatalf("%s: %v: %s", c.q, err, raw)
+		}
+		var marked []string
+		for _, chip := range twin.Page.Filter.Chips {
+			if chip.Unknown {
+				marked = append(marked, chip.Text)
+			}
+		}
+		_, body := get(t, h.URL, "/history?q="+url.QueryEscape(c.q))
+		text := parse(t, body).one("main")
+		if len(twin.Page.Syncs) != c.finds || strings.Join(marked, " ") != c.marks || !strings.Contains(text, c.says) || c.not != "" && strings.Contains(text, c.not) {
+			t.Errorf("%q finds %d syncs and marks %q: %.400s", c.q, len(twin.Page.Syncs), marked, text)
+		}
+	}
+}
+
 func TestHistoryPaging(t *testing.T) {
 	longUnderRace(t)
 	_, base := archived(t)

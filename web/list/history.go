@@ -26,6 +26,7 @@ const (
 	historyPage, searchWithin = 50, 10 * time.Second
 
 	historyTerms = "Terms: a part of a name, ns:, name:, loop:, is:RESULT, class:, code:, leaf:QUESTION, asked:QUESTION=ANSWER, cause:, error:TEXT, since: and until:."
+	historyOnce  = "Only the first term of each kind is searched for; several of is: find any of them."
 	historyHint  = "Name, ns:shop, is:failed, cause:timer, error:quota, since:90m, until:03:12"
 	ownHint      = "Name, ns:shop, is:failed, asked:RR-3.may-go=no, code:image-pull, cause:timer, error:quota, since:90m, until:03:12"
 )
@@ -77,7 +78,7 @@ func parseSearch(text string, now time.Time, known func(loop string) bool) (tele
 		}
 		tried := q
 		set, is := searches[t.Key]
-		is = is && (t.Key != "loop" || known(t.Value))
+		is = is && (t.Key != "loop" || known(t.Value)) && !repeats(terms, t)
 		if t.Unknown = len(terms) >= filter.MaxTerms || !is || t.Value == "" || !set(&tried, t.Value, now); !t.Unknown {
 			q = tried
 		}
@@ -87,6 +88,26 @@ func parseSearch(text string, now time.Time, known func(loop string) bool) (tele
 		}
 	}
 	return q, terms
+}
+
+// repeats reports whether a term comes after one of its kind that is searched for, and only one can be.
+func repeats(before []filter.Term, t filter.Term) bool {
+	return t.Key != "is" && slices.ContainsFunc(before, func(b filter.Term) bool { return b.Key == t.Key && !b.Unknown })
+}
+
+// notSearched says why terms are marked: nobody knows them, or they come second.
+func notSearched(terms []filter.Term) string {
+	var why []string
+	for i, t := range terms {
+		said := historyTerms
+		if repeats(terms[:i], t) {
+			said = historyOnce
+		}
+		if t.Unknown && !slices.Contains(why, said) {
+			why = append(why, said)
+		}
+	}
+	return strings.Join(why, " ")
 }
 
 // History is the search through the syncs that are kept.
@@ -198,10 +219,8 @@ func (s *Pages) searchView(terms []filter.Term) views.Filter {
 	for i, t := range terms {
 		words[i] = t.Text
 		f.Chips = append(f.Chips, views.Chip{Text: t.Text, Without: searchHref(filter.Without(terms, i)), Unknown: t.Unknown})
-		if t.Unknown {
-			f.Known = historyTerms
-		}
 	}
+	f.Known = notSearched(terms)
 	f.Query = strings.Join(words, " ")
 	return f
 }
