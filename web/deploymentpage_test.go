@@ -158,6 +158,40 @@ func TestEverySyncIsListed(t *testing.T) {
 	}
 }
 
+// TestStepsKeepWhatIsShown: a step, or another window, neither folds the list of syncs up nor
+// takes the lane of a pod away.
+func TestStepsKeepWhatIsShown(t *testing.T) {
+	_, base := told(t)
+	const pod = "web-5f4bd6c97d-x&sync=1#a"
+	_, body := get(t, base, "/deployments/shop/web?all=&window=6h&pod="+url.QueryEscape(pod))
+	steps, windows := 0, 0
+	for _, a := range parse(t, body).all("a") {
+		u, err := url.Parse(attr(a, "href"))
+		if err != nil || u.Path != "/deployments/shop/web" {
+			continue
+		}
+		args := u.Query()
+		switch {
+		case args.Has("sync"):
+			steps++
+		case args.Has("window"), text(a) == "automatic":
+			windows++
+		default:
+			continue
+		}
+		if !args.Has("all") || args.Get("pod") != pod || len(args["sync"]) > 1 {
+			t.Errorf("%s leads to %s", text(a), u)
+		}
+	}
+	if steps < 10 || windows < 3 {
+		t.Errorf("%d links to syncs, %d to other windows", steps, windows)
+	}
+	_, body = get(t, base, "/deployments/shop/web")
+	if strings.Contains(body, "?all=&amp;epoch") || strings.Contains(body, "pod=") {
+		t.Error("links ask for what the page does not show")
+	}
+}
+
 // TestEveryQuestionIsExplained follows the link of every question of a path,
 // which works without script.
 func TestEveryQuestionIsExplained(t *testing.T) {

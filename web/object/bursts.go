@@ -22,7 +22,7 @@ const listRows = 16
 // syncRows lists the kept syncs in bursts, newest first: those of the rollout
 // under way, or of all that is kept where that was asked for.
 func (s *Pages) syncRows(v *views.Object, q *page.Query, x *subject.Subject) {
-	kept, all := x.Kept, q.Args.Has("all")
+	kept, all := x.Kept, x.All
 	v.SyncsTitle, v.SyncsNote = "Syncs", prose.Count(len(kept), "sync")+" kept"
 	if points := timeline.SinceRollout(timeline.Points(kept)); !all && len(points) > 0 {
 		begin := slices.IndexFunc(kept, func(t *telemetry.Trace) bool { return t.Seq == points[0].Seq })

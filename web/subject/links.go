@@ -39,18 +39,28 @@ func (x *Subject) Href(window string, pinned bool) string {
 	if pinned {
 		return x.hrefAt(window, x.Cursor)
 	}
-	if WindowOf(window) == 0 {
-		return address.Of(x.Object)
-	}
-	return address.Of(x.Object) + "?window=" + window
+	return x.href(window, url.Values{})
 }
 
 func (x *Subject) hrefAt(window string, t *telemetry.Trace) string {
-	href := address.Of(x.Object) + "?epoch=" + t.Epoch + "&sync=" + words.Digits(t.Seq)
+	return x.href(window, url.Values{"epoch": {t.Epoch}, "sync": {words.Digits(t.Seq)}})
+}
+
+// href is the page with these parameters, that window, and what else the address says to show.
+func (x *Subject) href(window string, args url.Values) string {
 	if WindowOf(window) != 0 {
-		href += "&window=" + window
+		args.Set("window", window)
 	}
-	return href
+	if x.All {
+		args.Set("all", "")
+	}
+	if x.Pod != "" {
+		args.Set("pod", x.Pod)
+	}
+	if len(args) == 0 {
+		return address.Of(x.Object)
+	}
+	return address.Of(x.Object) + "?" + args.Encode()
 }
 
 // scopeWindows are the lengths that a reader may ask for.

@@ -32,6 +32,7 @@ type Subject struct {
 	OnList bool      // on the board: it still exists
 	Window string    // of the scope, as the address has it
 	Pod    string    // that has a lane of its own whatever it does, as the address has it
+	All    bool      // syncs are listed, as the address has it
 }
 
 // Earlier reports whether the cursor is on a sync of an earlier run than the newest: what is
@@ -52,7 +53,7 @@ func (x *Subject) UpToCursor() []*telemetry.Trace {
 // Find finds the object of a page, and the sync under its cursor.
 func (s *Finder) Find(q *page.Query) (*Subject, error) {
 	o := q.Object
-	x := &Subject{Loops: s.Loops, Object: o, Kept: s.Journal.Of(o, source.HistoryRows), Window: q.Args.Get("window"), Pod: q.Args.Get("pod")}
+	x := &Subject{Loops: s.Loops, Object: o, Kept: s.Journal.Of(o, source.HistoryRows), Window: q.Args.Get("window"), Pod: q.Args.Get("pod"), All: q.Args.Has("all")}
 	x.row, x.OnList = s.Journal.Board().Row(o)
 	switch {
 	case x.OnList:
