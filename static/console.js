@@ -169,7 +169,9 @@ document.addEventListener('selectionchange', () => {
   list.forEach(x => swap(...x))
 })
 
-// Rows never move by themselves: the reader is told that they would.
+// Rows never move by themselves: the reader is told that they would. The link stays
+// the same one, for whoever is about to follow it.
+const again = Object.assign(document.createElement('a'), {textContent: 'sort again'})
 const sorted = order => {
   if (!resort) return
   const rows = $$('tr[data-row]')
@@ -182,8 +184,11 @@ const sorted = order => {
   const gone = ids.filter(id => !order.includes(id)).length - fresh
   if (gone > 0) parts.push(gone + (gone > 1 ? ' are' : ' is') + ' no longer here')
   resort.hidden = !parts.length
-  const link = Object.assign(document.createElement('a'), {href: new URL(page.slice(1), base), textContent: 'sort again'})
-  resort.replaceChildren(parts.join(', ') + ', ', link)
+  if (resort.hidden) return
+  const {href} = new URL(page.slice(1), base)
+  if (again.href !== href) again.href = href
+  if (!again.parentNode) resort.append(' ', again)
+  put(resort.firstChild, parts.join(', ') + ', ')
   if (!rows.length && fresh) location.reload()
 }
 let order = null
