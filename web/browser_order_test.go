@@ -55,3 +55,17 @@ func TestBrowserSortAgain(t *testing.T) {
 	}
 	c.none(t)
 }
+
+// TestBrowserEmptied: a list whose last row leaves says so.
+func TestBrowserEmptied(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, storyNow)
+	w.pump()
+	w.journal.Record(failing("shop", "a"))
+	_, h := w.serve(nil)
+	ctx := browser(t)
+	do(t, ctx, chromedp.Navigate(h.URL+"/deployments?q=is:failed"))
+	until(t, ctx, isLive)
+	w.journal.Record(plain("shop", "a"))
+	until(t, ctx, `document.querySelector('#resort').innerText.includes('1 is no longer here, sort again')`)
+}

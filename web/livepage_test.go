@@ -206,6 +206,32 @@ func TestOverviewStreamOfAnOldPage(t *testing.T) {
 	}
 }
 
+// TestOverviewStreamOfAnEmptiedList: a reader is told that the last row has left a list, also where
+// it left between the page and its stream.
+func TestOverviewStreamOfAnEmptiedList(t *testing.T) {
+	for _, before := range []bool{false, true} {
+		w := newWorld(t, storyNow)
+		w.pump()
+		a := failing("shop", "a")
+		w.journal.Record(a)
+		_, h := w.serve(nil)
+		if before {
+			w.journal.Record(plain("shop", "a"))
+		}
+		conn := look(t, h.URL, "/deployments?q=is:failed", address.Row(a.Object))
+		m := receive[live.Update](t, conn)
+		if !before {
+			w.journal.Record(plain("shop", "a"))
+			for len(m.Order) > 0 || m.Order == nil {
+				m = receive[live.Update](t, conn)
+			}
+		}
+		if m.Order == nil || len(m.Order) > 0 {
+			t.Errorf("emptied before the stream: %v: order %v, want an empty one", before, m.Order)
+		}
+	}
+}
+
 // TestSwapsAreBounded sends a burst after a pause and looks at the swaps: the first comes at once, the
 // others no sooner than swapEvery allows, and as often as a page is drawn.
 func TestSwapsAreBounded(t *testing.T) {

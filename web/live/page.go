@@ -26,8 +26,9 @@ type Update struct {
 	Missed uint64 `json:"missed,omitempty"`
 	// Restarted is set where the page's numbers are of an earlier run.
 	Restarted bool `json:"restarted,omitempty"`
-	// Order is the rows as they would be sorted now, where that has changed.
-	Order []string `json:"order,omitempty"`
+	// Order is the rows as they would be sorted now, where that has changed: nil where it has
+	// not, and empty where no row is left.
+	Order []string `json:"order,omitzero"`
 	// Gone says that the page cannot be drawn any more, and why.
 	Gone string `json:"gone,omitempty"`
 }
@@ -281,20 +282,26 @@ func (c *reader) send(m Update, frags []page.Fragment) error {
 // sendShared writes a message that other readers of the drawing may have got, too.
 func (c *reader) sendShared(m Update, frags []page.Fragment, said *messages) error {
 	m.Seq = max(m.Seq, c.after)
+	p, err := said.of(digestOf(m, frags), func() ([]byte, error) { return c.complete(m, frags) })
+	if err != nil {
+		return err
+	}
+	_ = c.conn.SetWriteDeadline(time.Now().Add(c.s.Opts.WriteTimeout))
+	return writeError(c.conn.WritePreparedMessage(p))
+}
+
+// digestOf tells messages of one drawing apart.
+func digestOf(m Update, frags []page.Fragment) uint64 {
 	sum := page.NewDigest()
 	maphash.WriteComparable(&sum, m.Seq)
+	maphash.WriteComparable(&sum, m.Order == nil)
 	for _, id := range m.Order {
 		maphash.WriteComparable(&sum, id)
 	}
 	for i := range frags {
 		maphash.WriteComparable(&sum, frags[i].Sum)
 	}
-	p, err := said.of(sum.Sum64(), func() ([]byte, error) { return c.complete(m, frags) })
-	if err != nil {
-		return err
-	}
-	_ = c.conn.SetWriteDeadline(time.Now().Add(c.s.Opts.WriteTimeout))
-	return writeError(c.conn.WritePreparedMessage(p))
+	return sum.Sum64()
 }
 
 // complete is a message as it is sent, with fragments that are encoded already.

@@ -14,7 +14,7 @@ import (
 type readerState struct {
 	rows  map[string]bool   // true for those in sight
 	has   map[string]placed // every fragment as they have it
-	order []string          // as they were told last
+	order []string          // as they were told last, nil for not yet
 	calm  time.Time         // when rows out of sight were sent last
 }
 
@@ -22,7 +22,7 @@ type readerState struct {
 type advance struct {
 	next    *readerState // the same one where nothing has changed
 	changed []page.Fragment
-	order   []string  // nil where it is the same
+	order   []string  // nil where it is the same, empty where no row is left
 	again   time.Time // when a fragment may be sent that was sent a moment ago; zero for none
 }
 
@@ -98,7 +98,7 @@ func (d *drawing) after(ctx context.Context, s *readerState, now time.Time) (*ad
 			next.calm = now
 		}
 	}
-	if d.page.Order != nil && !slices.Equal(d.page.Order, s.order) {
+	if d.page.Order != nil && (s.order == nil || !slices.Equal(d.page.Order, s.order)) {
 		x.order, next.order = d.page.Order, d.page.Order
 	}
 	if x.changed != nil || x.order != nil {

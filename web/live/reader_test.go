@@ -128,6 +128,14 @@ func TestReadersInStepShare(t *testing.T) {
 	}
 }
 
+// TestEmptyOrderIsTold: a message that says that no row is left is another one than a message
+// that says nothing of rows.
+func TestEmptyOrderIsTold(t *testing.T) {
+	if digestOf(Update{Seq: 1}, nil) == digestOf(Update{Seq: 1, Order: []string{}}, nil) {
+		t.Error("both are taken for the same message")
+	}
+}
+
 // TestRowsOutOfSightComeTogether: rows that nobody sees are drawn and sent every few
 // seconds, all at once, and at once when they come into sight.
 func TestRowsOutOfSightComeTogether(t *testing.T) {
