@@ -169,6 +169,8 @@ document.addEventListener('selectionchange', () => {
   list.forEach(x => swap(...x))
 })
 
+// Nobody who types or has something selected is sent to another page.
+const busy = () => document.activeElement?.matches('input,textarea,select') || getSelection()?.isCollapsed === false
 // Rows never move by themselves: the reader is told that they would. The link stays
 // the same one, for whoever is about to follow it.
 const again = Object.assign(document.createElement('a'), {textContent: 'sort again'})
@@ -189,7 +191,7 @@ const sorted = order => {
   if (again.href !== href) again.href = href
   if (!again.parentNode) resort.append(' ', again)
   put(resort.firstChild, parts.join(', ') + ', ')
-  if (!rows.length && fresh) location.reload()
+  if (!rows.length && fresh && !busy()) location.reload()
 }
 let order = null
 

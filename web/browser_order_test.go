@@ -69,3 +69,28 @@ func TestBrowserEmptied(t *testing.T) {
 	w.journal.Record(plain("shop", "a"))
 	until(t, ctx, `document.querySelector('#resort').innerText.includes('1 is no longer here, sort again')`)
 }
+
+// TestBrowserEmptyListWaits: an empty list shows the first row that comes by itself, but not
+// under somebody who types or has something selected.
+func TestBrowserEmptyListWaits(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, storyNow)
+	w.pump()
+	w.journal.Record(plain("shop", "a"))
+	_, h := w.serve(nil)
+	ctx := browser(t)
+	do(t, ctx, chromedp.Navigate(h.URL+"/deployments?q=is:failed"))
+	until(t, ctx, isLive)
+	run(t, ctx, chromedp.Evaluate[bool](`(e => (e.focus(), e.value = 'is:failed sho', window.mark = true))(document.querySelector('input[type=search]'))`))
+	w.journal.Record(failing("shop", "a"))
+	until(t, ctx, `document.querySelector('#resort').innerText === '1 is new here, sort again'`)
+	run(t, ctx, chromedp.Evaluate[bool](`(getSelection().selectAllChildren(document.querySelector('.crumbs')), document.activeElement.blur(), true)`))
+	w.journal.Record(failing("shop", "b"))
+	until(t, ctx, `document.querySelector('#resort').innerText === '2 are new here, sort again'`)
+	if !run(t, ctx, chromedp.Evaluate[bool](`mark && document.querySelector('input[type=search]').value === 'is:failed sho'`)) {
+		t.Error("what was typed is lost")
+	}
+	run(t, ctx, chromedp.Evaluate[bool](`(getSelection().removeAllRanges(), true)`))
+	w.journal.Record(failing("shop", "c"))
+	until(t, ctx, `!window.mark && document.querySelectorAll('tr[data-row]').length === 3`)
+}
