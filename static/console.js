@@ -59,7 +59,9 @@ const become = to => {
   }
 }
 
+// A notice has times that change every second, so that its title alone is said, once.
 const notice = (tone, title, text, action, act) => {
+  if (told.hidden || $('b', told)?.textContent !== title) announce(title, 'notice')
   told.className = 'notice ' + tone
   told.replaceChildren()
   const add = (tag, s) => told.appendChild(Object.assign(document.createElement(tag), {textContent: s}))
@@ -97,10 +99,16 @@ const back = (e, p) => {
 const fold = e => e.dataset.k || $('summary', e)?.textContent
 const cursorIn = e => e.matches('.at') ? 0 : $$('[data-row]', e).findIndex(x => x.matches('.at'))
 
-let announced = 0, waiting = null
-const announce = text => {
-  clearTimeout(waiting)
-  waiting = setTimeout(() => { announced = Date.now(); put(say, text) }, Math.max(0, announced + 5e3 - Date.now()))
+// What is said waits its turn; an outcome replaces an earlier one, but not the title of a notice.
+let announced = 0, waiting = 0, next = {}
+const announce = (text, kind = 'outcome') => {
+  next[kind] = text
+  waiting ||= setTimeout(() => {
+    say.textContent = Object.values(next).join('. ')
+    announced = Date.now()
+    waiting = 0
+    next = {}
+  }, Math.max(0, announced + 5e3 - Date.now()))
 }
 
 // A part that was taller keeps its height, so that what stands below it does not
@@ -154,6 +162,8 @@ const swap = (id, html) => {
   const scroll = $$('.scroll', old).map(x => x.scrollLeft)
   const tones = e => e.matches('[data-tone]') ? e : $('[data-tone]', e)
   const a = tones(old), b = tones(neu)
+  const title = id === 'f-notice' && $('b', neu)?.textContent
+  if (title && title !== $('b', old)?.textContent) announce(title.trim(), 'notice')
   if (a && b && a.dataset.tone !== b.dataset.tone) announce(b.dataset.says)
   const focus = place(old), at = cursorIn(old)
   old.replaceWith(neu)
