@@ -59,9 +59,11 @@ const become = to => {
   }
 }
 
+let gone = '' // why the page is not available, as long as the notice says that
 // A notice has times that change every second, so that its title alone is said, once.
 const notice = (tone, title, text, action, act) => {
   if (told.hidden || $('b', told)?.textContent !== title) announce(title, 'notice')
+  gone = ''
   told.className = 'notice ' + tone
   told.replaceChildren()
   const add = (tag, s) => told.appendChild(Object.assign(document.createElement(tag), {textContent: s}))
@@ -75,6 +77,7 @@ const notice = (tone, title, text, action, act) => {
   return line
 }
 const unnotice = () => {
+  gone = ''
   told.hidden = true
   $('#f-notice').hidden = false
 }
@@ -193,8 +196,8 @@ const sorted = order => {
   const parts = []
   if (moved) parts.push(moved + ' changed group')
   if (fresh) parts.push(fresh + (fresh > 1 ? ' are' : ' is') + ' new here')
-  const gone = ids.filter(id => !order.includes(id)).length - fresh
-  if (gone > 0) parts.push(gone + (gone > 1 ? ' are' : ' is') + ' no longer here')
+  const left = ids.filter(id => !order.includes(id)).length - fresh
+  if (left > 0) parts.push(left + (left > 1 ? ' are' : ' is') + ' no longer here')
   resort.hidden = !parts.length
   if (resort.hidden) return
   const {href} = new URL(page.slice(1), base)
@@ -209,7 +212,11 @@ const receive = m => {
   heard = Date.now()
   offset = m.now - Date.now()
   lastUpdate = m.now
-  if (m.gone) return notice('wait', 'This page is no longer available', m.gone, 'Reload', () => location.reload())
+  if (m.gone) {
+    if (m.gone !== gone) notice('wait', 'This page is no longer available', m.gone, 'Reload', () => location.reload())
+    return void (gone = m.gone)
+  }
+  if (gone) unnotice()
   if (m.restarted) notice('idle', 'Another run is shown', 'Loopscope was restarted, or another process leads. Sync numbers are those of the run that is shown now.', 'Close', unnotice)
   if (m.missed) notice('wait', m.missed + ' traces missed', 'This page fell behind. What it shows now is right; the steps in between are not shown.', 'Close', unnotice)
   seq = m.seq

@@ -65,3 +65,20 @@ func TestBrowserSaysNoticesOnce(t *testing.T) {
 		t.Errorf("said is %q, want %q", said, want)
 	}
 }
+
+// TestBrowserPageComesBack: a page that can be drawn again takes back that it could not be.
+func TestBrowserPageComesBack(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, storyNow)
+	w.pump()
+	w.journal.Record(plain("shop", "a"))
+	w.journal.Record(plain("shop", "b"))
+	_, h := w.serve(nil)
+	ctx := browser(t)
+	do(t, ctx, chromedp.Navigate(h.URL+"/deployments?q=is:settled&after=shop/a"))
+	until(t, ctx, isLive)
+	w.journal.Record(failing("shop", "a"))
+	until(t, ctx, `document.querySelector('#told').innerText.includes('This page is no longer available') && document.querySelector('#f-notice').hidden`)
+	w.journal.Record(plain("shop", "a"))
+	until(t, ctx, `document.querySelector('#told').hidden && !document.querySelector('#f-notice').hidden`)
+}

@@ -232,6 +232,55 @@ func TestOverviewStreamOfAnEmptiedList(t *testing.T) {
 	}
 }
 
+// TestGonePageIsNotSilent: the pulse of a page that cannot be drawn says so, so that no reader takes the
+// stream for a broken one, and the first message of a page that is back does not.
+func TestGonePageIsNotSilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, storyNow)
+		w.pump()
+		conn := w.dialInMemory("", page.PageProtocol, nil)
+		if err := conn.WriteJSON(live.Subscribe{Page: "/deployments/shop/web", Epoch: "7c41"}); err != nil {
+			t.Fatal(err)
+		}
+		_ = conn.SetReadDeadline(time.Now().Add(time.Minute)) // Fake time.
+		for range 3 {
+			if m := receive[live.Update](t, conn); m.Gone == "" {
+				t.Errorf("got %+v", m)
+			}
+		}
+		w.journal.Record(plain("shop", "web"))
+		if m := receive[live.Update](t, conn); m.Gone != "" || len(m.Frags) == 0 {
+			t.Errorf("the page that is back: %+v", m)
+		}
+	})
+}
+
+// TestGonePageRests: what is held back of a page that cannot be drawn any more is waited for by nobody.
+func TestGonePageRests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, storyNow)
+		w.pump()
+		w.journal.Record(plain("shop", "a"))
+		w.journal.Record(plain("shop", "b"))
+		conn := w.dialInMemory("", page.PageProtocol, nil)
+		if err := conn.WriteJSON(live.Subscribe{Page: "/deployments?q=is:settled&after=shop/a", Epoch: "7c41"}); err != nil {
+			t.Fatal(err)
+		}
+		_ = conn.SetReadDeadline(time.Now().Add(time.Minute)) // Fake time.
+		receive[live.Update](t, conn)
+		for range 2 { // The counter of the header, which is sent once a second.
+			w.journal.Record(plain("shop", "b"))
+			time.Sleep(600 * time.Millisecond)
+		}
+		w.journal.Record(failing("shop", "a"))
+		for gone := 0; gone < 2; {
+			if m := receive[live.Update](t, conn); m.Gone != "" {
+				gone++
+			}
+		}
+	})
+}
+
 // TestSwapsAreBounded sends a burst after a pause and looks at the swaps: the first comes at once, the
 // others no sooner than swapEvery allows, and as often as a page is drawn.
 func TestSwapsAreBounded(t *testing.T) {

@@ -90,7 +90,7 @@ func (c *reader) sendPage(ctx context.Context) error {
 			pulse = now.Add(pulseEvery)
 		} else if !now.Before(pulse) {
 			pulse = now.Add(pulseEvery)
-			if err := c.send(Update{}, nil); err != nil {
+			if err := c.pulse(w); err != nil {
 				return err
 			}
 		}
@@ -199,12 +199,16 @@ func (c *reader) follow(ctx context.Context, w *watch) (sent bool, err error) {
 		}
 	}
 	d, pending, err := w.shared.current()
+	if err != nil {
+		w.again = time.Time{} // Nothing can be sent when that time has come.
+	}
 	switch {
 	case err != nil:
-		return true, c.cannot(w, err)
+		return c.cannot(w, err)
 	case d == nil, w.seen == nil && pending:
 		return false, nil // The drawing that is on its way is waited for.
 	}
+	isBack := w.gone != ""
 	w.gone = ""
 	if !pending {
 		c.after = max(c.after, c.s.draws.seq.Load())
@@ -212,7 +216,18 @@ func (c *reader) follow(ctx context.Context, w *watch) (sent bool, err error) {
 	if w.seen == nil {
 		return true, c.first(ctx, w, d)
 	}
-	return c.sendChanges(ctx, w, d)
+	if sent, err = c.sendChanges(ctx, w, d); err == nil && !sent && isBack {
+		return true, c.pulse(w)
+	}
+	return sent, err
+}
+
+// pulse says that nothing has changed, and whether the page can be drawn.
+func (c *reader) pulse(w *watch) error {
+	if w == nil {
+		return c.send(Update{}, nil)
+	}
+	return c.send(Update{Gone: w.gone}, nil)
 }
 
 // first sends the whole page, or just its number where the reader has exactly that.
@@ -237,16 +252,16 @@ func (c *reader) first(ctx context.Context, w *watch, d *drawing) error {
 }
 
 // cannot tells the page that it cannot be drawn any more. It is tried again.
-func (c *reader) cannot(w *watch, err error) error {
+func (c *reader) cannot(w *watch, err error) (sent bool, _ error) {
 	var e *answer.Problem
 	if !errors.As(err, &e) {
-		return err
+		return false, err
 	}
 	if w.gone == e.Heading {
-		return nil
+		return false, nil
 	}
 	w.gone = e.Heading
-	return c.send(Update{Gone: e.Heading}, nil)
+	return true, c.pulse(w)
 }
 
 // sendChanges sends every fragment that differs from what the reader has and
