@@ -77,7 +77,9 @@ func TestBrowserPageComesBack(t *testing.T) {
 	ctx := browser(t)
 	do(t, ctx, chromedp.Navigate(h.URL+"/deployments?q=is:settled&after=shop/a"))
 	until(t, ctx, isLive)
-	w.journal.Record(failing("shop", "a"))
+	deleted := plain("shop", "a")
+	deleted.Gone = true
+	w.journal.Record(deleted)
 	until(t, ctx, `document.querySelector('#told').innerText.includes('This page is no longer available') && document.querySelector('#f-notice').hidden`)
 	w.journal.Record(plain("shop", "a"))
 	until(t, ctx, `document.querySelector('#told').hidden && !document.querySelector('#f-notice').hidden`)

@@ -272,7 +272,9 @@ func TestGonePageRests(t *testing.T) {
 			w.journal.Record(plain("shop", "b"))
 			time.Sleep(600 * time.Millisecond)
 		}
-		w.journal.Record(failing("shop", "a"))
+		deleted := plain("shop", "a")
+		deleted.Gone = true
+		w.journal.Record(deleted)
 		for gone := 0; gone < 2; {
 			if m := receive[live.Update](t, conn); m.Gone != "" {
 				gone++
