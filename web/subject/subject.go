@@ -32,7 +32,7 @@ type Subject struct {
 	OnList bool      // on the board: it still exists
 	Window string    // of the scope, as the address has it
 	Pod    string    // that has a lane of its own whatever it does, as the address has it
-	All    bool      // syncs are listed, as the address has it
+	All    bool      // kept syncs are listed, as the address has it
 }
 
 // Earlier reports whether the cursor is on a sync of an earlier run than the newest: what is

@@ -89,7 +89,7 @@ func impatientRules(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const patient = "(loopscope_stuck_seconds) > 600\n    for: 1m\n"
+	const patient = "(loopscope_stuck_seconds{controller!=\"lease\"}) > 600\n    for: 1m\n"
 	if strings.Count(string(text), patient) != 1 {
 		t.Fatalf("the rule of stuck rollouts is not as this test knows it: %q", patient)
 	}
