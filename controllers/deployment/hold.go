@@ -114,11 +114,11 @@ func (v *view) needed() int64 {
 }
 
 // anyWillDo reports whether several things keep new pods from being available, of which some may stay as they are
-// until the next old pod goes.
+// until the next old pod goes. None goes while it is paused.
 func (v *view) anyWillDo() bool {
 	all := v.diagnosis().Findings
 	all = all[:len(all)-len(diagnosis.Beside(all))]
-	return v.oldTotal > 0 && len(all) > 1 && max(1, v.needed()) < v.missing() && !slices.ContainsFunc(all, ofOthers)
+	return !v.s.Paused && v.oldTotal > 0 && len(all) > 1 && max(1, v.needed()) < v.missing() && !slices.ContainsFunc(all, ofOthers)
 }
 
 // decisive is the finding that has to end before the next old pod goes; nil where other new pods will do.
