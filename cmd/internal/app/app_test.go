@@ -204,14 +204,21 @@ func TestStopCutsWhatDoesNotEnd(t *testing.T) {
 
 // Parts that nobody waited for are told in one line, beside what went wrong.
 func TestStopTellsWhatWasLeft(t *testing.T) {
-	left := func(ctx context.Context) error { return ctx.Err() }
-	a := &App{started: true, ended: make(chan error, 1), teardown: []step{
-		{"one", left}, {"two", func(context.Context) error { return errors.New("disk full") }}, {"three", left}, {"four", func(context.Context) error { return nil }}}}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := a.Stop(ctx); err == nil || err.Error() != "stop two: disk full\nstop three, one: context canceled" || !errors.Is(err, context.Canceled) {
-		t.Errorf("Stop = %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		left := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+		a := &App{started: true, ended: make(chan error, 1), teardown: []step{
+			{"one", left}, {"two", func(context.Context) error { return errors.New("disk full") }}, {"three", left}, {"four", func(context.Context) error { return nil }}}}
+		ctx, cancel := context.WithTimeout(t.Context(), 9*time.Second)
+		defer cancel()
+		began := time.Now()
+		err := a.Stop(ctx)
+		if err == nil || err.Error() != "stop two: disk full\nstop three, one: context deadline exceeded" || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Stop = %v", err)
+		}
+		if took := time.Since(began); took != 9*time.Second+afterLate {
+			t.Errorf("it took %v", took)
+		}
+	})
 }
 
 func TestExplainSaysWhatToDo(t *testing.T) {

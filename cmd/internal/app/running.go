@@ -96,8 +96,13 @@ func (a *App) startLoops(ctx context.Context) {
 		case <-done:
 			return nil
 		case <-stopping.Done():
+			late := a.atWork.String()
 			a.cluster.cancelSyncs() // Nothing may be written once the Lease is given back.
-			return fmt.Errorf("%s did not end in time: %w", a.atWork.String(), stopping.Err())
+			select {
+			case <-done: // What they did is recorded.
+			case <-time.After(afterLate):
+			}
+			return fmt.Errorf("%s did not end in time: %w", late, stopping.Err())
 		}
 	})
 }

@@ -133,6 +133,39 @@ func TestRequestsWhenTheProgramEnds(t *testing.T) {
 	}
 }
 
+// A sync that is cut off costs neither the Lease nor the last lines of the history: what ends after it still
+// has time ([M-7]).
+func TestStopAfterALateSync(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &App{started: true, opts: Options{Logger: quiet()}.withDefaults(), cluster: &cluster{loops: []running{loopNamed("web-controller", asking{})}}, ended: make(chan error, 1)}
+		var ended []string
+		slowly := func(name string) {
+			a.background(t.Context(), name, func(ctx context.Context) error {
+				<-ctx.Done()
+				if got := a.atWork.String(); got != "" {
+					t.Errorf("%s ends while %s still waits for an answer", name, got)
+				}
+				time.Sleep(time.Second)
+				ended = append(ended, name)
+				return nil
+			})
+		}
+		slowly("history")
+		slowly("leader election")
+		a.startLoops(t.Context())
+		synctest.Wait()
+		stopping, cancel := context.WithTimeout(t.Context(), 9*time.Second)
+		defer cancel()
+		err := a.Stop(stopping)
+		if err == nil || err.Error() != "stop controllers: web-controller did not end in time: context deadline exceeded" {
+			t.Errorf("Stop = %v", err)
+		}
+		if got := strings.Join(ended, ", "); got != "leader election, history" {
+			t.Errorf("%q had ended when Stop returned", got)
+		}
+	})
+}
+
 // A process without loops waits until it is stopped ([M-7]).
 func TestNoControllers(t *testing.T) {
 	a, err := New(Options{Config: nowhere(), Listen: "127.0.0.1:0", Logger: quiet(), Controllers: []string{""}})
