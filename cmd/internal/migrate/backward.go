@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/loopscope/loopscope/telemetry/decision"
@@ -33,6 +34,9 @@ func backward(c *Cluster, r *record) Step {
 	switch {
 	case c.Deployment != nil && from(c.Deployment, rc):
 		return dropDeployment(c, r)
+	case len(c.Others) > 0 && released(rc):
+		s, _ := dropOthers(c)
+		return s
 	case c.Set != nil && from(c.Set, rc):
 		return dropSet(c, r)
 	case released(rc):
@@ -56,6 +60,9 @@ func (c *Cluster) children(of Object) (list []Object) {
 	if of == Object(c.Deployment) {
 		if c.Set != nil {
 			list = append(list, c.Set)
+		}
+		for _, set := range c.Others {
+			list = append(list, set)
 		}
 		return list
 	}
@@ -116,28 +123,34 @@ func remove(owner Object, then string) Step {
 
 func dropDeployment(c *Cluster, r *record) Step {
 	d, set := c.Deployment, c.Set
+	size, same := replicas(d.Spec.Replicas), hashOf(&d.Spec.Template) == r.Hash
 	switch {
-	case set == nil && d.Spec.Paused && d.Status.ObservedGeneration >= d.Generation:
-		return dropAlone(c, r)
-	case hashOf(&d.Spec.Template) != r.Hash && set != nil:
+	case !same && set != nil:
 		return blocked("the template of Deployment %s was changed since, so its pods are not those of the ReplicationController: go back to that template first, with `kubectl rollout undo deployment/%s --to-revision=%s`", d.Name, d.Name, set.Annotations[revisionKey])
-	case hashOf(&d.Spec.Template) != r.Hash:
+	case !same:
 		return blocked("the template of Deployment %s was changed since, and ReplicaSet %s is gone, which had that of the ReplicationController: give the Deployment that template first", d.Name, setName(r))
-	case d.Status.ObservedGeneration < d.Generation, set == nil, ownerOf(set) != d.UID:
+	case d.Spec.Paused && len(c.populated()) > 0:
+		return blocked("%s pods of another template, and Deployment %s replaces none while it is paused: resume it first, with `kubectl -n %s rollout resume deployment/%s`", theyHave(c.populated()), d.Name, d.Namespace, d.Name)
+	case d.Status.ObservedGeneration < d.Generation, set == nil && !d.Spec.Paused, set != nil && ownerOf(set) != d.UID:
 		return wait("until the loop of Deployment %s has adopted ReplicaSet %s: it may be about to", d.Name, setName(r))
-	case replicas(set.Spec.Replicas) != replicas(d.Spec.Replicas), d.Status.Replicas != set.Status.Replicas:
+	case set == nil && size != r.Replicas:
+		return resize(c, r, size)
+	case set != nil && replicas(set.Spec.Replicas) != size, set != nil && d.Status.Replicas != set.Status.Replicas, len(c.populated()) > 0:
 		return wait("until Deployment %s is at rest: a rollout or a change of its size is under way", d.Name)
 	}
-	return remove(d, "the garbage collector takes the reference to it off the ReplicaSet, which goes on by itself")
+	if s, due := dropOthers(c); due {
+		return s
+	}
+	return dropLast(d, set)
 }
 
-// dropAlone deletes a Deployment whose ReplicaSet somebody has deleted. While it is paused its loop
-// makes no other, so there is none to wait for.
-func dropAlone(c *Cluster, r *record) Step {
-	if size := replicas(c.Deployment.Spec.Replicas); size != r.Replicas {
-		return resize(c, r, size)
+// dropLast deletes the Deployment. While it is paused its loop makes no ReplicaSet, so it is not
+// waited for one that somebody has deleted.
+func dropLast(d *appsv1.Deployment, set *appsv1.ReplicaSet) Step {
+	if set == nil {
+		return remove(d, "its ReplicaSet is gone, and while it is paused its loop makes no other: the ReplicationController makes anew what pods are gone with that")
 	}
-	return remove(c.Deployment, "its ReplicaSet is gone, and while it is paused its loop makes no other: the ReplicationController makes anew what pods are gone with that")
+	return remove(d, "the garbage collector takes the reference to it off the ReplicaSet, which goes on by itself")
 }
 
 // resize has the ReplicationController come back with another size than it left with.

@@ -61,6 +61,11 @@ func read(ctx context.Context, client kubernetes.Interface, namespace string, o 
 	} else if !apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("read ReplicaSet %s: %w", set, err)
 	}
+	if r != nil {
+		if err := c.readOthers(ctx, client, namespace, r); err != nil {
+			return nil, err
+		}
+	}
 	pods, err := client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: labels.SelectorFromSet(selector).String()})
 	if err != nil {
 		return nil, fmt.Errorf("list pods: %w", err)

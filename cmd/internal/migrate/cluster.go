@@ -21,6 +21,8 @@ type Cluster struct {
 	Set        *appsv1.ReplicaSet
 	Deployment *appsv1.Deployment
 	Pods       []corev1.Pod
+	// Others are the ReplicaSets that the Deployment has made from other templates.
+	Others []*appsv1.ReplicaSet
 	// Scalers are the autoscalers of the namespace, which are read where they may be moved and for a
 	// plan; Unread is why they are not known.
 	Scalers []autoscalingv2.HorizontalPodAutoscaler
@@ -31,6 +33,9 @@ func (c *Cluster) clone() *Cluster {
 	out := &Cluster{Controller: c.Controller.DeepCopy(), Set: c.Set.DeepCopy(), Deployment: c.Deployment.DeepCopy()}
 	for i := range c.Pods {
 		out.Pods = append(out.Pods, *c.Pods[i].DeepCopy())
+	}
+	for _, set := range c.Others {
+		out.Others = append(out.Others, set.DeepCopy())
 	}
 	for i := range c.Scalers {
 		out.Scalers = append(out.Scalers, *c.Scalers[i].DeepCopy())

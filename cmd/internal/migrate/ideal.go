@@ -50,10 +50,7 @@ func (m *model) store(o Object, uid types.UID) {
 			m.collect(uid)
 		}
 	case *appsv1.ReplicaSet:
-		if m.Set = x; gone {
-			m.Set = nil
-			m.collect(uid)
-		}
+		m.storeSet(x, gone)
 	case *appsv1.Deployment:
 		if m.Deployment = x; gone {
 			m.Deployment = nil
@@ -65,6 +62,22 @@ func (m *model) store(o Object, uid types.UID) {
 				m.Scalers[i] = *x
 			}
 		}
+	}
+}
+
+func (m *model) storeSet(set *appsv1.ReplicaSet, gone bool) {
+	switch i := slices.IndexFunc(m.Others, func(o *appsv1.ReplicaSet) bool { return o.UID == set.UID }); {
+	case i >= 0 && gone:
+		m.Others = slices.Delete(m.Others, i, i+1)
+	case i >= 0:
+		m.Others[i] = set
+	case gone:
+		m.Set = nil
+	default:
+		m.Set = set
+	}
+	if gone {
+		m.collect(set.UID)
 	}
 }
 
@@ -80,6 +93,11 @@ func (m *model) patch(w *Write) {
 	var o metav1.Object
 	if w.Kind == "ReplicaSet" {
 		o = m.Set
+	}
+	for _, set := range m.Others {
+		if w.Kind == "ReplicaSet" && set.Name == w.Name {
+			o = set
+		}
 	}
 	for i := range m.Pods {
 		if w.Kind == "Pod" && m.Pods[i].Name == w.Name {
@@ -106,6 +124,7 @@ func (m *model) collect(owner types.UID) {
 	if m.Set != nil && ownerOf(m.Set) == owner {
 		m.Set = nil
 	}
+	m.Others = slices.DeleteFunc(m.Others, func(set *appsv1.ReplicaSet) bool { return ownerOf(set) == owner })
 	m.Pods = slices.DeleteFunc(m.Pods, func(p corev1.Pod) bool {
 		lost := ownerOf(&p) == owner
 		if lost {
@@ -121,13 +140,22 @@ func (m *model) orphan(seen *Cluster) {
 	if m.Controller == nil {
 		return
 	}
-	for _, o := range append(m.made(), m.Controller) {
+	list := append(m.made(), m.Controller)
+	for _, set := range m.Others {
+		list = append(list, set)
+	}
+	for _, o := range list {
 		if !slices.Contains(o.GetFinalizers(), metav1.FinalizerOrphanDependents) {
 			continue
 		}
 		uid := o.GetUID()
 		if seen.Set != nil && m.Set != nil && ownerOf(seen.Set) == uid {
 			disown(m.Set, uid)
+		}
+		for _, set := range m.Others {
+			if slices.ContainsFunc(seen.Others, func(x *appsv1.ReplicaSet) bool { return x.UID == set.UID && ownerOf(x) == uid }) {
+				disown(set, uid)
+			}
 		}
 		for i := range m.Pods {
 			for j := range seen.Pods {

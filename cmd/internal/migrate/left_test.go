@@ -6,8 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 )
@@ -67,6 +69,106 @@ func TestUndoWithoutTheReplicaSet(t *testing.T) {
 				t.Errorf("pods were made: %t", made)
 			}
 		})
+	}
+}
+
+// otherSet is a ReplicaSet that the Deployment has made from another template.
+func otherSet(c *Cluster, size int32) *appsv1.ReplicaSet {
+	return &appsv1.ReplicaSet{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "shop", Name: "web-2", UID: "web-2", Labels: map[string]string{"app": "web", hashKey: "2"},
+			Annotations: map[string]string{fromKey: "rc-uid"}, OwnerReferences: []metav1.OwnerReference{controllerRef(c.Deployment)},
+		},
+		Spec: appsv1.ReplicaSetSpec{Replicas: &size},
+	}
+}
+
+// podsOf are pods after they were replaced by those of a ReplicaSet.
+func podsOf(set *appsv1.ReplicaSet, pods []corev1.Pod) (list []corev1.Pod) {
+	for i := range pods {
+		p := pods[i].DeepCopy()
+		p.OwnerReferences = []metav1.OwnerReference{controllerRef(set)}
+		list = append(list, *p)
+	}
+	return list
+}
+
+// TestUndoLeavesNoReplicaSet of another template behind, with the Deployment or after it.
+func TestUndoLeavesNoReplicaSet(t *testing.T) {
+	c := kept(func(c *Cluster) { c.Others = []*appsv1.ReplicaSet{otherSet(c, 0)} })
+	list, end, last := steps(c, back)
+	if end.Kind != Done || !strings.HasPrefix(list[0].Text, "delete 1 ReplicaSet of other templates") {
+		t.Errorf("undo ends with %q after %v", end.Text, texts(list))
+	}
+	if len(last.Others) > 0 {
+		t.Errorf("it leaves %d ReplicaSets", len(last.Others))
+	}
+	last.Others = nil
+	asBefore(t, last, scene(3))
+
+	c.Others[0].OwnerReferences, c.Deployment = nil, nil
+	c.Set.OwnerReferences = nil
+	if _, end, last := steps(c, back); end.Kind != Done || len(last.Others) > 0 {
+		t.Errorf("without the Deployment, undo ends with %q and leaves %d ReplicaSets", end.Text, len(last.Others))
+	}
+	c.Others[0].DeletionTimestamp = &metav1.Time{}
+	if s := next(c, back); s.Kind != Wait || !strings.Contains(s.Text, "until ReplicaSet web-2 is gone") {
+		t.Errorf("while it is deleted: %s %q", s.Kind, s.Text)
+	}
+}
+
+// TestOthersOutliveTheDeployment: the garbage collector may not have seen one when it lets go of
+// what the Deployment owned.
+func TestOthersOutliveTheDeployment(t *testing.T) {
+	c := kept(func(c *Cluster) {
+		c.Others = []*appsv1.ReplicaSet{otherSet(c, 0)}
+		c.Deployment.DeletionTimestamp, c.Deployment.Finalizers = &metav1.Time{}, []string{holdKey}
+		c.Set.OwnerReferences = nil
+	})
+	if s := next(c, back); len(s.Writes) != 1 || s.Writes[0].Verb != Disown || s.Writes[0].Name != "web-2" {
+		t.Errorf("it says %q with %+v", s.Text, s.Writes)
+	}
+}
+
+// TestReadsOthers: ReplicaSets of the Deployment, or that it has left behind, and no others.
+func TestReadsOthers(t *testing.T) {
+	c := kept(func(*Cluster) {})
+	var sets []runtime.Object
+	for name, change := range map[string]func(*appsv1.ReplicaSet){
+		"web-2":   func(*appsv1.ReplicaSet) {},
+		"web-3":   func(set *appsv1.ReplicaSet) { set.OwnerReferences = nil },
+		"foreign": func(set *appsv1.ReplicaSet) { set.OwnerReferences[0].UID = "copy-of-web" },
+		"alone":   func(set *appsv1.ReplicaSet) { set.OwnerReferences, set.Annotations = nil, nil },
+	} {
+		set := otherSet(c, 0)
+		set.Name = name
+		change(set)
+		sets = append(sets, set)
+	}
+	client := fake.NewClientset(append(sets, c.Controller, c.Set, c.Deployment)...)
+	got, err := read(t.Context(), client, "shop", back)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, set := range got.Others {
+		names = append(names, set.Name)
+	}
+	if slices.Sort(names); !slices.Equal(names, []string{"web-2", "web-3"}) || got.Set == nil {
+		t.Errorf("it reads %v and %v", names, got.Set)
+	}
+}
+
+// TestWhoReplacesPods: the Deployment does, also from another template.
+func TestWhoReplacesPods(t *testing.T) {
+	c := kept(func(c *Cluster) { c.Set, c.Others = nil, []*appsv1.ReplicaSet{otherSet(c, 3)} })
+	m := Migration{now: c}
+	if m.attend(); !m.since.IsZero() {
+		t.Error("it says that no loop would replace a pod")
+	}
+	c.Others = nil
+	if m.attend(); m.since.IsZero() {
+		t.Error("it says that a loop would replace a pod, and there is none")
 	}
 }
 

@@ -210,7 +210,7 @@ func rights(o *Options, scalers bool) (list []rightOf) {
 	}
 	if o.Undo {
 		add("", "replicationcontrollers", "get", "update")
-		add("apps", "replicasets", "get", "update", "patch", "delete")
+		add("apps", "replicasets", "get", "list", "update", "patch", "delete")
 		add("apps", "deployments", "get", "update", "delete")
 		return list
 	}
@@ -219,7 +219,7 @@ func rights(o *Options, scalers bool) (list []rightOf) {
 		add("", "replicationcontrollers", "delete")
 	}
 	add("", "pods", "create") // for the dry run that sees whether a seal holds
-	add("apps", "replicasets", "get", "create", "update")
+	add("apps", "replicasets", "get", "list", "create", "update")
 	add("apps", "deployments", "get", "create", "update")
 	return list
 }

@@ -159,6 +159,20 @@ func TestWhatStopsIt(t *testing.T) {
 		{"a Deployment whose pods are about to come", 7, false, func(c *Cluster) { c.Deployment.Status.Replicas = 0 }, Wait, "until Deployment web has a pod: it wants 3 pods"},
 		{"a ReplicaSet that is gone", 6, false, func(c *Cluster) { c.Set = nil }, Blocked, "is gone"},
 		{"a Deployment that was changed", 7, true, func(c *Cluster) { c.Deployment.Spec.Template.Spec.Containers[0].Image = "web:2" }, Blocked, "rollout undo deployment/web --to-revision=1"},
+		{"a Deployment that was changed and is paused, without its ReplicaSet", 7, true, func(c *Cluster) {
+			c.Deployment.Spec.Template.Spec.Containers[0].Image, c.Deployment.Spec.Paused, c.Set = "web:2", true, nil
+			c.Pods = podsOf(otherSet(c, 3), c.Pods)
+		}, Blocked, "is gone, which had that of the ReplicationController: give the Deployment that template first"},
+		{"a paused Deployment of that template, whose pods are of another", 7, true, func(c *Cluster) {
+			c.Deployment.Spec.Paused, c.Set, c.Others = true, nil, []*appsv1.ReplicaSet{otherSet(c, 3)}
+			c.Pods = podsOf(c.Others[0], c.Pods)
+		}, Blocked, "ReplicaSet web-2 has pods of another template, and Deployment web replaces none while it is paused: resume it first, with `kubectl -n shop rollout resume deployment/web`"},
+		{"pods of another template, and no Deployment any more", 7, true, func(c *Cluster) {
+			c.Others = []*appsv1.ReplicaSet{otherSet(c, 0)}
+			c.Pods = podsOf(c.Others[0], c.Pods)
+			c.Deployment, c.Set = nil, nil
+		}, Blocked, "first, with `kubectl -n shop delete replicaset web-2`"},
+		{"a Deployment that has pods of another template left", 7, true, func(c *Cluster) { c.Others = []*appsv1.ReplicaSet{otherSet(c, 1)} }, Wait, "until Deployment web is at rest"},
 		{"a Deployment that scales", 7, true, func(c *Cluster) { *c.Deployment.Spec.Replicas = 5 }, Wait, "a change of its size"},
 		{"a ReplicationController that is deleted", 7, true, func(c *Cluster) { c.Controller.DeletionTimestamp = &metav1.Time{} }, Blocked, "no way back"},
 	} {

@@ -154,7 +154,7 @@ func (m *Migration) goesOn() string {
 // attend counts for how long no loop would have replaced a pod.
 func (m *Migration) attend() {
 	c, now := m.now, time.Now()
-	nobody := c.Controller != nil && (released(c.Controller) && (c.Set == nil || c.Set.DeletionTimestamp != nil || sealed(&c.Set.Spec.Template)) || sealed(c.Controller.Spec.Template))
+	nobody := c.Controller != nil && (released(c.Controller) && !c.replaced() || sealed(c.Controller.Spec.Template))
 	switch {
 	case nobody && m.since.IsZero():
 		m.since = now
