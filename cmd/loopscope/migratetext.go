@@ -25,7 +25,8 @@ func (o *migrateOptions) say(name string, s migrate.Step) {
 	fmt.Fprintf(out, "%s  rc/%s  %s\n", time.Now().UTC().Format("15:04:05"), name, safetext.Line(text))
 }
 
-// planText prints what is in the way and, unless it is carried out at once, the steps.
+// planText prints what is in the way, what is not known and, unless it is carried out at once, the
+// steps.
 func (o *migrateOptions) planText(plan *migrate.Plan) error {
 	p := printer{w: tabwriter.NewWriter(o.s.out, 0, 0, 2, ' ', 0), now: time.Now()}
 	if !o.write || len(plan.Problems) > 0 {
@@ -36,8 +37,8 @@ func (o *migrateOptions) planText(plan *migrate.Plan) error {
 		p.line("The pods of %s go to %s.", from, to)
 		p.list("IN THE WAY", plan.Problems)
 	}
+	p.list("NOT KNOWN, as it could not be read", plan.Unread)
 	if !o.write {
-		p.list("NOT KNOWN, as it could not be read", plan.Unread)
 		p.steps(plan)
 		p.list("TO KNOW", append(slices.Clone(plan.Notes), migrate.Untouched))
 		p.line("")

@@ -48,8 +48,8 @@ func read(ctx context.Context, client kubernetes.Interface, namespace string, o 
 	}
 	if o.MoveScalers || o.Undo {
 		c.readScalers(ctx, client, namespace)
-		if c.Unread != nil && o.MoveScalers {
-			return nil, fmt.Errorf("list HorizontalPodAutoscalers, which --move-autoscaler is about: %w", c.Unread)
+		if err := c.unreadable(o, r); err != nil {
+			return nil, err
 		}
 	}
 	if c.Controller == nil {

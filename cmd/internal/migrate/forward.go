@@ -98,7 +98,7 @@ func forward(c *Cluster, r *record, o *Options) Step {
 	case c.Deployment != nil && !from(c.Deployment, rc):
 		return blocked("Deployment %s is there, and this migration has not made it: rename or delete it, or go back with --undo --write", r.Deployment)
 	case c.Deployment != nil && !takingOver(c.Deployment):
-		return finish(c, o)
+		return finish(c, r, o)
 	}
 	return takeOver(c, r)
 }
@@ -244,7 +244,7 @@ func unpause(c *Cluster) Step {
 const revisionKey = "deployment.kubernetes.io/revision"
 
 // finish ends it once the Deployment acts.
-func finish(c *Cluster, o *Options) Step {
+func finish(c *Cluster, r *record, o *Options) Step {
 	d, rc := c.Deployment, c.Controller
 	if d.Status.ObservedGeneration < d.Generation {
 		return wait("until the loop of Deployment %s has seen its spec", d.Name)
@@ -258,7 +258,9 @@ func finish(c *Cluster, o *Options) Step {
 		}
 		return wait("until Deployment %s has a pod: it wants %s", d.Name, prose.Count(int64(want), "pod"))
 	}
-	if s, due := pointScalers(c, o, string(rc.UID)); due {
+	if s, due := pointScalers(c, o, string(rc.UID)); due && !r.ScalersMoved {
+		return noteScalers(rc, r)
+	} else if due {
 		return s
 	}
 	if o.Keep {

@@ -202,7 +202,7 @@ func TestScalersMove(t *testing.T) {
 	}
 	moved := []string{"apps/v1 Deployment web", "v1 ReplicationController api"}
 	list, end, last := steps(with(), move)
-	if n := len(list); end.Kind != Done || n != 9 || !strings.HasPrefix(list[n-2].Text, "point 1 HorizontalPodAutoscaler to") || !slices.Equal(targets(last), moved) {
+	if n := len(list); end.Kind != Done || n != 10 || !strings.HasPrefix(list[n-3].Text, "write down that HorizontalPodAutoscalers") || !strings.HasPrefix(list[n-2].Text, "point 1 HorizontalPodAutoscaler to") || !slices.Equal(targets(last), moved) {
 		t.Errorf("it ends with %q and %v after %v", end.Text, targets(last), texts(list))
 	}
 	_, _, last = steps(with(), moveTo)

@@ -88,21 +88,22 @@ func (m *Migration) preflight(ctx context.Context, c *Cluster, p *Plan) error {
 		return err
 	}
 	if c.Unread != nil {
-		p.Unread = append(p.Unread, "HorizontalPodAutoscalers: "+redact.Line(c.Unread.Error()))
+		p.Unread = append(p.Unread, c.unreadNote(&m.options, p.Deployment))
 	}
 	p.Notes = append(p.Notes, notes(c, &m.options, p.Deployment)...)
 	if m.options.Undo {
 		return nil
 	}
-	a := m.around(ctx, p)
+	var a around
+	if !c.underWay(r) {
+		m.look(ctx, &a, p)
+	}
 	if r != nil { // It has begun: next decides.
 		p.Problems = append(p.Problems, scalerProblems(c, &m.options, r.Deployment)...)
-		if !released(c.Controller) {
-			p.Problems = append(p.Problems, overlaps(c, a)...)
-		}
+		p.Problems = append(p.Problems, overlaps(c, &a)...)
 		return nil
 	}
-	if p.Problems = append(p.Problems, problems(c, &m.options, a)...); len(p.Problems) > 0 {
+	if p.Problems = append(p.Problems, problems(c, &m.options, &a)...); len(p.Problems) > 0 {
 		return nil
 	}
 	return m.dryRuns(ctx, c, p)
@@ -114,8 +115,9 @@ func (m *Migration) allowed(ctx context.Context, c *Cluster, r *record, p *Plan)
 	scalers := m.options.MoveScalers
 	if m.options.Undo && r != nil {
 		_, scalers = pointScalersBack(c, r)
+		scalers = scalers || r.ScalersMoved
 	}
-	for _, x := range rights(&m.options, scalers) {
+	for _, x := range rights(&m.options, scalers, !c.underWay(r)) {
 		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 			ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: m.namespace, Group: x.group, Resource: x.resource, Verb: x.verb},
 		}}
@@ -133,9 +135,13 @@ func (m *Migration) allowed(ctx context.Context, c *Cluster, r *record, p *Plan)
 	return nil
 }
 
-// around reads what else is in the namespace; what cannot be read is said.
-func (m *Migration) around(ctx context.Context, p *Plan) *around {
-	var a around
+// underWay reports whether the pods are released, after which it matters no more what else would
+// have adopted them.
+func (c *Cluster) underWay(r *record) bool { return r != nil && released(c.Controller) }
+
+// look reads what else is in the namespace. A kind that cannot be read is in the way, as nobody
+// knows then what would adopt the pods.
+func (m *Migration) look(ctx context.Context, a *around, p *Plan) {
 	var all metav1.ListOptions
 	apps, core := m.client.AppsV1(), m.client.CoreV1()
 	for _, x := range []struct {
@@ -150,7 +156,9 @@ func (m *Migration) around(ctx context.Context, p *Plan) *around {
 	} {
 		list, err := x.list()
 		if err != nil {
-			p.Unread = append(p.Unread, x.what+": "+redact.Line(err.Error()))
+			if !apierrors.IsForbidden(err) || len(p.Problems) == 0 { // Rights that are missing were said before.
+				p.Problems = append(p.Problems, fmt.Sprintf("%s cannot be listed, and one of them might adopt these pods while nobody owns them. Try again, or have it settled why: %s", x.what, redact.Line(err.Error())))
+			}
 			continue
 		}
 		_ = meta.EachListItem(list, func(o runtime.Object) error {
@@ -158,7 +166,6 @@ func (m *Migration) around(ctx context.Context, p *Plan) *around {
 			return nil
 		})
 	}
-	return &a
 }
 
 // dryRuns ask the API server whether it would take what is going to be created, as it is, and

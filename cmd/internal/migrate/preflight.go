@@ -197,8 +197,9 @@ const Untouched = "Services, PodDisruptionBudgets and NetworkPolicies go by labe
 // rightOf is one that is needed.
 type rightOf struct{ group, resource, verb string }
 
-// rights are those of all steps of a direction, of which some point autoscalers elsewhere.
-func rights(o *Options, scalers bool) (list []rightOf) {
+// rights are those of all steps of a direction, of which some point autoscalers elsewhere. Before
+// the release others that would adopt the pods are looked for.
+func rights(o *Options, scalers, before bool) (list []rightOf) {
 	add := func(group, resource string, verbs ...string) {
 		for _, verb := range verbs {
 			list = append(list, rightOf{group, resource, verb})
@@ -217,6 +218,12 @@ func rights(o *Options, scalers bool) (list []rightOf) {
 	add("", "replicationcontrollers", "get", "update")
 	if !o.Keep {
 		add("", "replicationcontrollers", "delete")
+	}
+	if before {
+		add("", "replicationcontrollers", "list")
+		for _, kind := range []string{"daemonsets", "deployments", "statefulsets"} {
+			add("apps", kind, "list")
+		}
 	}
 	add("", "pods", "create") // for the dry run that sees whether a seal holds
 	add("apps", "replicasets", "get", "list", "create", "update")

@@ -118,13 +118,13 @@ func scalerOf(name, kind, target string) autoscalingv2.HorizontalPodAutoscaler {
 }
 
 func TestMissingRights(t *testing.T) {
-	if got := missing(rights(&Options{Undo: true}, false)[:4]); got != "you lack the right to list and patch pods and get and update replicationcontrollers in this namespace: have somebody grant it before the first write" {
+	if got := missing(rights(&Options{Undo: true}, false, false)[:4]); got != "you lack the right to list and patch pods and get and update replicationcontrollers in this namespace: have somebody grant it before the first write" {
 		t.Error(got)
 	}
-	if got := missing(rights(&Options{MoveScalers: true}, true)[2:4]); !strings.Contains(got, "list and update horizontalpodautoscalers.autoscaling") {
+	if got := missing(rights(&Options{MoveScalers: true}, true, true)[2:4]); !strings.Contains(got, "list and update horizontalpodautoscalers.autoscaling") {
 		t.Error(got)
 	}
-	for _, x := range rights(&Options{Keep: true}, false) {
+	for _, x := range rights(&Options{Keep: true}, false, true) {
 		if x.verb == "delete" || x.group == "autoscaling" {
 			t.Errorf("%+v is needed with --keep-rc", x)
 		}

@@ -46,6 +46,8 @@ type record struct {
 	Selector       map[string]string `json:"selector"`
 	Labels         map[string]string `json:"templateLabels"`
 	ServiceAccount string            `json:"serviceAccount,omitempty"`
+	// ScalersMoved tells that autoscalers were pointed to the Deployment.
+	ScalersMoved bool `json:"scalersMoved,omitempty"`
 }
 
 // recordOf reads the annotation of a ReplicationController; nil where no migration has begun.

@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/loopscope/loopscope/telemetry/prose"
+	"github.com/loopscope/loopscope/telemetry/redact"
 )
 
 // The kinds that an autoscaler is pointed to.
@@ -26,6 +27,30 @@ func (c *Cluster) readScalers(ctx context.Context, client kubernetes.Interface, 
 	if c.Unread = err; err == nil {
 		c.Scalers = list.Items
 	}
+}
+
+// unreadable says why autoscalers that cannot be read are in the way; nil where it goes on without.
+func (c *Cluster) unreadable(o *Options, r *record) error {
+	switch {
+	case c.Unread == nil:
+		return nil
+	case o.MoveScalers:
+		return fmt.Errorf("list HorizontalPodAutoscalers, which --move-autoscaler is about: %w", c.Unread)
+	case r != nil && r.ScalersMoved:
+		return fmt.Errorf("list HorizontalPodAutoscalers, of which --move-autoscaler has pointed some to the Deployment: %w", c.Unread)
+	case passing(c.Unread):
+		return fmt.Errorf("list HorizontalPodAutoscalers: %w", c.Unread)
+	}
+	return nil
+}
+
+// unreadNote says what it means that autoscalers cannot be read.
+func (c *Cluster) unreadNote(o *Options, name string) string {
+	was, becomes := "ReplicationController "+o.Controller, "Deployment "+name
+	if o.Undo {
+		was, becomes = becomes, was
+	}
+	return fmt.Sprintf("HorizontalPodAutoscalers: one that scales %s has to be pointed to %s afterwards, as it scales nothing otherwise\n%s", was, becomes, redact.Line(c.Unread.Error()))
 }
 
 // scales reports whether an autoscaler is of an object.
@@ -54,6 +79,14 @@ func pointScalers(c *Cluster, o *Options, from string) (s Step, due bool) {
 		return Step{}, false
 	}
 	return act("point "+prose.Count(len(writes), "HorizontalPodAutoscaler")+" to the Deployment", "it is scaled from now on by what has scaled the ReplicationController", writes...), true
+}
+
+// noteScalers writes down that autoscalers are moved, so that going back insists on reading them.
+func noteScalers(rc *corev1.ReplicationController, r *record) Step {
+	now := *r
+	now.ScalersMoved = true
+	return act("write down that HorizontalPodAutoscalers are pointed to the Deployment, for the way back", "a ReplicationController at 0 does nothing with it",
+		write(Update, now.on(rc), change("scalersMoved in annotation "+recordKey, false, true)))
 }
 
 // pointScalersBack is pointScalers on the way back, of those that it has pointed. That comes first:
