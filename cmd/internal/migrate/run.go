@@ -113,6 +113,7 @@ func (m *Migration) turn(ctx context.Context) (Step, error) {
 		c.Pods = m.now.Pods
 	}
 	m.now = c
+	m.remember(c.Controller)
 	s := next(c, &m.options)
 	m.tell(s)
 	for i := range s.Writes {
@@ -123,6 +124,17 @@ func (m *Migration) turn(ctx context.Context) (Step, error) {
 	m.lost = time.Time{}
 	m.attend()
 	return s, nil
+}
+
+// remember keeps the name of the Deployment, which nothing tells once the ReplicationController is
+// gone.
+func (m *Migration) remember(rc *corev1.ReplicationController) {
+	if rc == nil || m.options.Name != "" {
+		return
+	}
+	if r, err := recordOf(rc); err == nil && r != nil {
+		m.options.Name = r.Deployment
+	}
 }
 
 // tell says a step once, and what is waited for once that takes a while and once more where it

@@ -2,10 +2,29 @@ package migrate
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
 )
+
+// TestEndsUnderAnotherName: whoever takes the last step need not repeat --name.
+func TestEndsUnderAnotherName(t *testing.T) {
+	_, _, c := steps(scene(3), &Options{Controller: "web", Name: "api", Keep: true})
+	var objects []runtime.Object
+	for i := range c.Pods {
+		objects = append(objects, &c.Pods[i])
+	}
+	client := fake.NewClientset(append(objects, c.Controller, c.Set, c.Deployment)...)
+	m := Migration{client: client, namespace: "shop", options: *there, say: func(Step) {}}
+	report, err := m.Run(t.Context())
+	if err != nil || report.Kept != 3 || !strings.HasPrefix(report.End, "Deployment api has the pods of ReplicationController web") {
+		t.Errorf("it ends with %+v, %v", report, err)
+	}
+}
 
 // TestWhatTakesLong: what is waited for is said after a while, and once more where it takes long.
 func TestWhatTakesLong(t *testing.T) {
