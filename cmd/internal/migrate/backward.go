@@ -2,7 +2,6 @@ package migrate
 
 import (
 	"slices"
-	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -10,14 +9,6 @@ import (
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
 )
-
-// ofTools reports whether an annotation says something of its object alone: what kubectl and the
-// loops have written, rolling updates included.
-func ofTools(key string) bool {
-	return slices.ContainsFunc([]string{"kubectl.kubernetes.io/", "loopscope.dev/", updatePrefix, "deployment.kubernetes.io/"}, func(prefix string) bool {
-		return strings.HasPrefix(key, prefix)
-	})
-}
 
 // backward is what comes next on the way back, which begins with the newest owner.
 func backward(c *Cluster, r *record) Step {

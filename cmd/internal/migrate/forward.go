@@ -292,14 +292,8 @@ func newSet(rc *corev1.ReplicationController, r *record) *appsv1.ReplicaSet {
 }
 
 func newDeployment(rc *corev1.ReplicationController, r *record, size int32) *appsv1.Deployment {
-	annotations := map[string]string{fromKey: string(rc.UID)}
-	for key, value := range rc.Annotations {
-		if key != recordKey && !ofTools(key) {
-			annotations[key] = value
-		}
-	}
 	return &appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Namespace: rc.Namespace, Name: r.Deployment, Labels: with(rc.Labels, pausedKey, "migrate"), Annotations: annotations},
+		ObjectMeta: metav1.ObjectMeta{Namespace: rc.Namespace, Name: r.Deployment, Labels: with(ofUser(rc.Labels), pausedKey, "migrate"), Annotations: with(ofUser(rc.Annotations), fromKey, string(rc.UID))},
 		Spec: appsv1.DeploymentSpec{
 			Replicas: &size, MinReadySeconds: rc.Spec.MinReadySeconds, Paused: true, ProgressDeadlineSeconds: deadline(rc.Spec.MinReadySeconds),
 			Selector: &metav1.LabelSelector{MatchLabels: r.Selector}, Template: *templateOf(rc, r),

@@ -172,16 +172,29 @@ func TestWhoReplacesPods(t *testing.T) {
 	}
 }
 
-// TestAnnotationsThatAreLeftOut: the Deployment gets those that are the user's.
+// TestAnnotationsThatAreLeftOut: the Deployment gets those that are the user's, and such labels.
 func TestAnnotationsThatAreLeftOut(t *testing.T) {
 	c := scene(1)
 	maps.Copy(c.Controller.Annotations, map[string]string{
 		"rollingupdate.loopscope.dev/result": "complete", "kubectl.kubernetes.io/original-replicas": "3",
 		"deployment.kubernetes.io/revision": "7", "example.com/owner": "b",
 	})
+	if got := deployerNotes(c.Controller); got != nil {
+		t.Errorf("without a deployer the notes are %q", got)
+	}
+	deployed := map[string]string{"argocd.argoproj.io/tracking-id": "x", "kustomize.toolkit.fluxcd.io/name": "x", "meta.helm.sh/release-name": "x", "config.k8s.io/owning-inventory": "x"}
+	maps.Copy(c.Controller.Annotations, deployed)
+	c.Controller.Labels = map[string]string{"app": "web"}
+	maps.Copy(c.Controller.Labels, deployed)
+	if got := notes(c, there, "web"); len(got) != 1 || !strings.HasPrefix(got[0], "the Deployment does not get argocd.argoproj.io/tracking-id, config.k8s.io/owning-inventory, ") {
+		t.Errorf("the notes are %q", got)
+	}
 	_, _, last := steps(c, there)
 	if got := slices.Sorted(maps.Keys(last.Deployment.Annotations)); !slices.Equal(got, []string{"example.com/owner", fromKey, "team"}) {
 		t.Errorf("it has %v", got)
+	}
+	if got := slices.Sorted(maps.Keys(last.Deployment.Labels)); !slices.Equal(got, []string{"app"}) {
+		t.Errorf("it has the labels %v", got)
 	}
 }
 

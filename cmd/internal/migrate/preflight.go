@@ -161,6 +161,9 @@ func notes(c *Cluster, o *Options, name string) (list []string) {
 	if rc.Spec.Template == nil || o.Undo {
 		return list
 	}
+	if c.Deployment == nil {
+		list = append(list, deployerNotes(rc)...)
+	}
 	var finished, earlier []string
 	for i := range c.Pods {
 		switch p := &c.Pods[i]; {

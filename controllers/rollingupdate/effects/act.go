@@ -141,7 +141,7 @@ func (t *updateSync) create(ctx context.Context, a decision.Action) decision.Out
 // tools know what they have deployed: they would delete what they do not find in their sources.
 func untracked(from map[string]string) map[string]string {
 	out := maps.Clone(from)
-	maps.DeleteFunc(out, func(key, _ string) bool { return tracks(key) })
+	maps.DeleteFunc(out, func(key, _ string) bool { return rollingupdate.OfOne(key) })
 	return out
 }
 
@@ -149,21 +149,11 @@ func untracked(from map[string]string) map[string]string {
 func tracked(labels, before map[string]string) map[string]string {
 	out := maps.Clone(labels)
 	for key, value := range before {
-		if tracks(key) {
+		if rollingupdate.OfOne(key) {
 			out = with(out, key, value)
 		}
 	}
 	return out
-}
-
-func tracks(key string) bool {
-	return slices.ContainsFunc(trackers, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
-}
-
-// trackers are how the keys begin that belong to an update, or to one object alone.
-var trackers = []string{
-	"rollingupdate.loopscope.dev/", "kubectl.kubernetes.io/", "argocd.argoproj.io/", "kustomize.toolkit.fluxcd.io/", "helm.toolkit.fluxcd.io/",
-	"meta.helm.sh/", "helm.sh/", "config.k8s.io/", "config.kubernetes.io/", "configsync.gke.io/",
 }
 
 // newTemplate is that of the new one, made from the old one's.
