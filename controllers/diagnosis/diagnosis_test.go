@@ -179,8 +179,22 @@ func TestPods(t *testing.T) {
 			"init", "wait for init container wait-for-db, which was started again and has not ended for 10m | when that container has ended"},
 		{"init fails though it runs for now", decision.Pod{Reason: "PodInitializing", ContainerState: decision.ContainerState{Container: "wait-for-db", Role: decision.RoleInit, Running: noon.Add(-9 * time.Minute), Exit: &decision.Exit{Code: 1, Restarts: 3}}},
 			"init", "wait for init container wait-for-db, which fails again and again (exit code 1, 3 restarts) | when that container succeeds or the template changes"},
+		{"init waits for its image after its node was started again", decision.Pod{Reason: "PodInitializing", ContainerState: decision.ContainerState{Container: "wait-for-db", Role: decision.RoleInit, Exit: &decision.Exit{Restarts: 2}}},
+			"init", "wait for init container wait-for-db, which is still starting | when that container has ended"},
+		{"init was killed with its node", decision.Pod{Reason: "PodInitializing", ContainerState: decision.ContainerState{Container: "wait-for-db", Role: decision.RoleInit, Exit: &decision.Exit{Code: 255}}},
+			"init", "wait for init container wait-for-db, which is still starting | when that container has ended"},
+		{"init failed before its node was started again", decision.Pod{Reason: "PodInitializing", ContainerState: decision.ContainerState{Container: "wait-for-db", Role: decision.RoleInit, Exit: &decision.Exit{Code: 1, Restarts: 2}}},
+			"init", "wait for init container wait-for-db, which fails again and again (exit code 1, 2 restarts) | when that container succeeds or the template changes"},
 		{"sidecar", decision.Pod{Reason: "ContainersNotReady", ContainerState: decision.ContainerState{Container: "proxy", Role: decision.RoleSidecar, Running: noon, Probe: "startup"}},
 			"sidecar", "wait for sidecar container proxy, which has not started | when that container has started"},
+		{"sidecar waits for its image after its node was started again", decision.Pod{Reason: "PodInitializing", ContainerState: decision.ContainerState{Container: "proxy", Role: decision.RoleSidecar, Exit: &decision.Exit{Code: 255, Restarts: 1}}},
+			"sidecar", "wait for sidecar container proxy, which has not started | when that container has started"},
+		{"sidecar runs again after its node was started again", decision.Pod{Reason: "ContainersNotReady", ContainerState: decision.ContainerState{Container: "proxy", Role: decision.RoleSidecar, Probe: "startup", Running: noon.Add(-time.Minute), Exit: &decision.Exit{Code: 137, Restarts: 1}}},
+			"sidecar", "wait for sidecar container proxy, which was started again and has not started up yet | when that container has started"},
+		{"sidecar has run for long enough", decision.Pod{Reason: "ContainersNotReady", ContainerState: decision.ContainerState{Container: "proxy", Role: decision.RoleSidecar, Probe: "startup", Running: noon.Add(-10 * time.Minute), Exit: &decision.Exit{Code: 1, Restarts: 3}}},
+			"sidecar", "wait for sidecar container proxy, which was started again and has not started up yet | when that container has started"},
+		{"sidecar crashes though it runs for now", decision.Pod{Reason: "ContainersNotReady", ContainerState: decision.ContainerState{Container: "proxy", Role: decision.RoleSidecar, Probe: "startup", Running: noon.Add(-9 * time.Minute), Exit: &decision.Exit{Restarts: 2}}},
+			"sidecar", "wait for sidecar container proxy, which keeps crashing (exit code 0, 2 restarts) | when that container stays up or the template changes"},
 		{"startup probe", decision.Pod{Reason: "ContainersNotReady", Phase: "Running", ContainerState: decision.ContainerState{Container: "app", Running: noon, Probe: "startup"}},
 			"startup-probe", "have not passed the startup probe of container app | when they become ready"},
 		{"readiness probe", decision.Pod{Reason: "ContainersNotReady", Phase: "Running", Message: "containers with unready status: [app]"}, "readiness", "do not pass the readiness probe of container app | when they become ready"},
@@ -274,6 +288,9 @@ func TestPods(t *testing.T) {
 		}
 		if _, ok := diagnosis.Codes.Find(f.Code); !ok || f.Show == "" || f.Usual {
 			t.Errorf("%s: %+v", c.name, f)
+		}
+		if byItself := strings.HasPrefix(c.says, "wait for ") && strings.Contains(c.says, " | when that container has "); byItself && f.NeedsAction {
+			t.Errorf("%s needs action: %s", c.name, c.says)
 		}
 	}
 }

@@ -97,6 +97,8 @@ type group struct {
 	since   time.Time
 	exits   int64 // the highest number of restarts
 	usual   bool
+	// passing is set where it may come right by itself in all of them. Otherwise a pod in which it fails is the one told of.
+	passing bool
 }
 
 // schedulerFailed is the reason of a pod that the scheduler chose a node for, and could not bind to it.
@@ -167,6 +169,8 @@ func (w Pods) group(p *decision.Pod) group {
 		g.unheard = p.Node != "" && p.Reason == "" // A kubelet that knows a pod gives a reason.
 	case Startup, Probe:
 		g.usual = w.isEarly(p.Created)
+	case Init, Sidecar, Memory, Crash:
+		g.passing = w.passing(p)
 	case Setup:
 		g.usual, g.detail = w.isEarly(p.Created), ""
 	case MinReady:
@@ -192,6 +196,8 @@ func (g *group) add(other group) {
 	switch {
 	case g.pull == "" && other.pull != "":
 		g.pull, g.pod = other.pull, other.pod
+	case g.passing && !other.passing:
+		g.pod, g.passing = other.pod, false
 	case g.code == Starting && g.bare() && !other.bare(): // "No node yet" has to be true of all.
 		g.pod = other.pod
 	}
@@ -258,6 +264,21 @@ func (w Pods) codeOf(p *decision.Pod) string {
 // isWell reports whether a container that was started again has run for long enough since.
 func (w Pods) isWell(running time.Time) bool {
 	return !running.IsZero() && !w.Before(running.Add(backoffReset))
+}
+
+// passing reports whether the container that a pod waits for may come right by itself: it has not ended, or is started
+// again, as after its node was, and no more can be told of it yet.
+func (w Pods) passing(p *decision.Pod) bool {
+	e := p.Exit
+	succeeded := e != nil && e.Code == 0 && p.Role == decision.RoleInit
+	switch {
+	case e == nil:
+		return p.Role != ""
+	case p.Running.IsZero(): // It waits in a new sandbox of its pod, or for its back-off.
+		return p.Role != "" && (p.Reason == "PodInitializing" || p.Reason == "ContainerCreating") && (succeeded || e.Restarts <= 1)
+	default:
+		return succeeded || e.Restarts == 1 || w.isWell(p.Running)
+	}
 }
 
 // alsoFails is another container of a pod that fails, "" for none.

@@ -247,6 +247,39 @@ func TestAlike(t *testing.T) {
 	}
 }
 
+// A pod in which a container fails is told of, whichever pod comes first.
+func TestOneOfThemFails(t *testing.T) {
+	const backOff = "CrashLoopBackOff"
+	of := func(name, reason string, role decision.Role, runs time.Duration, exit *decision.Exit) decision.Pod {
+		c := decision.ContainerState{Container: "migrate", Role: role, Exit: exit}
+		if runs > 0 {
+			c.Running = noon.Add(-runs)
+		}
+		return decision.Pod{Name: name, Phase: "Pending", Reason: reason, Created: noon.Add(-time.Hour), ContainerState: c}
+	}
+	failed := func(code, restarts int64) *decision.Exit {
+		return &decision.Exit{Code: code, Reason: "Error", Restarts: restarts}
+	}
+	const init, sidecar = decision.RoleInit, decision.RoleSidecar
+	for name, c := range map[string]struct {
+		passing, failing decision.Pod
+		says             string
+	}{
+		"init hangs in the other":       {of("web-a", "ContainersNotReady", init, 11*time.Minute, failed(1, 3)), of("web-b", backOff, init, 0, failed(1, 7)), " wait for init container migrate, which fails again and again (exit code 1, 7 restarts)"},
+		"init runs again in the other":  {of("web-a", "ContainersNotReady", init, time.Minute, failed(0, 1)), of("web-b", backOff, init, 0, failed(1, 1)), " wait for init container migrate, which fails again and again (exit code 1, 1 restart)"},
+		"init runs in the other":        {of("web-a", "ContainersNotReady", init, time.Minute, nil), of("web-b", backOff, init, 0, failed(1, 7)), " wait for init container migrate, which fails again and again (exit code 1, 7 restarts)"},
+		"sidecar starts in the other":   {of("web-a", "PodInitializing", sidecar, 0, nil), of("web-b", backOff, sidecar, 0, failed(1, 7)), " wait for sidecar container migrate, which keeps crashing (exit code 1, 7 restarts)"},
+		"container runs again in other": {of("web-a", "ContainersNotReady", "", time.Minute, failed(1, 1)), of("web-b", backOff, "", 0, failed(1, 1)), " keep crashing (exit code 1, 1 restart) in container migrate"},
+	} {
+		for _, pods := range [][]decision.Pod{{c.passing, c.failing}, {c.failing, c.passing}} {
+			f := one(t, diagnosis.Pods{Now: noon, Usual: time.Minute}, pods...)
+			if got := f.After.At(noon); got != c.says || !f.NeedsAction || f.Count != 2 || f.Show != "kubectl logs web-b -c migrate --previous" {
+				t.Errorf("%s: %+v\n got %s\nwant %s", name, f, got, c.says)
+			}
+		}
+	}
+}
+
 // Pods have come into what they wait for when they say so, and otherwise when they were
 // created.
 func TestSince(t *testing.T) {

@@ -139,17 +139,18 @@ func orReason(p *decision.Pod, limit int) string {
 func (g *group) sayInit(w Pods, f *decision.Finding) decision.Words {
 	f.Show = g.logs(w, g.pod.Exit != nil)
 	said := append(g.do("waits for init ", "wait for init "), g.container()...)
-	if e := g.pod.Exit; e != nil && !g.pod.Running.IsZero() && (g.runsAgain() || e.Code == 0 || w.isWell(g.pod.Running)) {
+	if g.passing {
 		f.Unblocks = words("when that container has ended")
-		return said.Say(", which was started again and has not ended for ").Since(g.pod.Running)
-	}
-	if g.pod.Exit == nil {
-		f.Unblocks = words("when that container has ended")
-		f.Usual = w.isEarly(g.pod.Created)
-		if g.pod.Running.IsZero() {
+		f.Usual = g.pod.Exit == nil && w.isEarly(g.pod.Created)
+		switch {
+		case g.pod.Running.IsZero():
 			return said.Say(", which is still starting")
+		case g.pod.Exit != nil:
+			said = said.Say(", which was started again and")
+		default:
+			said = said.Say(", which")
 		}
-		return said.Say(", which has not ended for ").Since(g.pod.Running)
+		return said.Say(" has not ended for ").Since(g.pod.Running)
 	}
 	f.NeedsAction = true
 	f.Unblocks = words("when that container succeeds or the template changes")
@@ -163,9 +164,12 @@ func (g *group) sayInit(w Pods, f *decision.Finding) decision.Words {
 func (g *group) saySidecar(w Pods, f *decision.Finding) decision.Words {
 	f.Show = g.logs(w, g.pod.Exit != nil)
 	said := append(g.do("waits for sidecar ", "wait for sidecar "), g.container()...)
-	if g.pod.Exit == nil {
+	if g.passing {
 		f.Unblocks = words("when that container has started")
-		f.Usual = w.isEarly(g.pod.Created)
+		f.Usual = g.pod.Exit == nil && w.isEarly(g.pod.Created)
+		if g.pod.Exit != nil && !g.pod.Running.IsZero() {
+			return said.Say(", which was started again and has not started up yet")
+		}
 		return said.Say(", which has not started")
 	}
 	f.NeedsAction = true
@@ -178,7 +182,7 @@ func (g *group) sayCrash(w Pods, f *decision.Finding) decision.Words {
 	f.Unblocks = words("when ").Say(prose.Plural(g.count, "it stays", "they stay")).Say(" up or the template changes")
 	of := g.container()
 	switch {
-	case g.runsAgain():
+	case g.passing:
 		f.NeedsAction = false
 		f.Unblocks = words("when ").Say(prose.Plural(g.count, "it becomes", "they become")).Say(" ready")
 		why := "exit code " + strconv.FormatInt(g.pod.Exit.Code, 10)
@@ -204,12 +208,6 @@ func (g *group) sayCrash(w Pods, f *decision.Finding) decision.Words {
 		return in(g.do("keeps being killed (", "keep being killed (").Told(g.ended()).Say(")"), of)
 	}
 	return in(g.do("keeps crashing (", "keep crashing (").Told(g.ended()).Say(")"), of)
-}
-
-// runsAgain reports whether the container was started again once, as after its node was, and runs: no more can
-// be told of it yet.
-func (g *group) runsAgain() bool {
-	return g.exits == 1 && g.pod.Exit != nil && !g.pod.Running.IsZero() && g.pod.Reason != "CrashLoopBackOff" && g.code != Start
 }
 
 // in names the container behind what is said of the pod.
