@@ -118,6 +118,8 @@ func TestPods(t *testing.T) {
 			"image-pull", "cannot pull web:9 (unauthorized) | when a pull secret allows it or the template changes"},
 		{"image that does not exist, or is private", pulling(`failed to pull and unpack image "docker.io/library/web:9": failed to resolve reference "docker.io/library/web:9": pull access denied, repository does not exist or may require authorization: server message: insufficient_scope: authorization failed`),
 			"image-pull", "cannot pull web:9 (no such image, or no access) | when that image exists, a pull secret allows it, or the template changes"},
+		{"image that does not exist, or is private, with Docker", pulling(`rpc error: code = Unknown desc = Error response from daemon: pull access denied for nosuch, repository does not exist or may require 'docker login': denied: requested access to the resource is denied`),
+			"image-pull", "cannot pull web:9 (no such image, or no access) | when that image exists, a pull secret allows it, or the template changes"},
 		{"image without a pull secret", pulling(`failed to resolve reference "registry.example/web:9": pull access denied, repository does not exist or may require authorization: authorization failed: no basic auth credentials`),
 			"image-pull", "cannot pull web:9 (unauthorized) | when a pull secret allows it or the template changes"},
 		{"image that is called like a trouble", decision.Pod{Reason: "ImagePullBackOff", Image: "enix/x509-exporter:9", Message: `Back-off pulling image "enix/x509-exporter:9"`},

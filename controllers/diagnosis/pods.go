@@ -406,7 +406,7 @@ const noAccess = "no such image, or no access"
 var pullTroubles = []struct{ theirs, ours string }{
 	{"qps exceeded", "pull rate limit of the node"},
 	{"toomanyrequests", "registry rate limit"}, {"too many requests", "registry rate limit"}, {"rate limit", "registry rate limit"},
-	{"unauthorized", "unauthorized"}, {"no basic auth credentials", "unauthorized"}, {"repository does not exist or may require authorization", noAccess}, {"authorization failed", "unauthorized"},
+	{"unauthorized", "unauthorized"}, {"no basic auth credentials", "unauthorized"}, {"repository does not exist or may require", noAccess}, {"authorization failed", "unauthorized"},
 	{"access denied", "denied"}, {"denied", "denied"}, {"forbidden", "denied"},
 	{"no match for platform", "no image for the node's platform"}, {"manifest unknown", "not found"}, {"not found", "not found"}, {"does not exist", "not found"},
 	{"x509", "registry certificate not trusted"}, {"no such host", "no such host"}, {"connection refused", "connection refused"},
