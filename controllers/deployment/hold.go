@@ -174,7 +174,7 @@ func (v *view) oldUnblocks(f *decision.Finding) decision.Words {
 	case v.newSet.Unavailable > missing:
 		return w.Say("when any ").Count(fNeeded, needed).Say(" of them").Say(prose.Plural(needed, becomes, become))
 	case missing == 1 && f != nil && f.Code != diagnosis.Terminating && f.Code != diagnosis.Probe:
-		return f.Unblocks
+		return v.untilAvailable(f.Unblocks)
 	case missing == 1:
 		return w.Say("when it").Say(becomes)
 	case needed >= missing:
@@ -183,6 +183,17 @@ func (v *view) oldUnblocks(f *decision.Finding) decision.Words {
 	w = w.Say("when any ").Count(fNeeded, needed).Say(" of the ").Count(fMissing, missing).Say(prose.Plural(needed, becomes, become))
 	if at := v.firstToStay(); !at.IsZero() {
 		w = w.Say(", the first in ").Until(at)
+	}
+	return w
+}
+
+// untilAvailable are words of a pod that becomes ready, which counts only minReadySeconds later.
+func (v *view) untilAvailable(w decision.Words) decision.Words {
+	w = slices.Clone(w)
+	for i := range w {
+		if v.newSet.MinReady > 0 && w[i].Text == " ready" {
+			w[i].Text = " available"
+		}
 	}
 	return w
 }
