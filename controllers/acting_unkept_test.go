@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	deployments "github.com/loopscope/loopscope/controllers/deployment/effects"
+	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/controllers/internal/lab"
 	"github.com/loopscope/loopscope/telemetry"
 )
@@ -140,5 +141,34 @@ func TestUnkeptIsNoVersion(t *testing.T) {
 	}
 	if sent := s.server.Requests(); len(sent) != 1 || sent[0].Method != http.MethodPut {
 		t.Errorf("sent %s", shortOf(sent))
+	}
+}
+
+// TestUnkeptWhereNobodyActs: who does not write cannot know what is kept, and tells what else goes on.
+func TestUnkeptWhereNobodyActs(t *testing.T) {
+	want := map[string]string{
+		"at rest":                                      "shop/web is settled: 3 of 3 available, unchanged for 1h.",
+		"it was scaled":                                "shop/web is moving: annotations aside, the next write scales web-2. Nothing was written.",
+		"in the middle of a rollout":                   "shop/web is moving: annotations aside, the next write scales web-1. Nothing was written.",
+		"it is paused, and was scaled":                 "shop/web is paused: 3 of 5 available. Scaling still works.",
+		"a rollback is asked for":                      "shop/web is moving: annotations aside, the next write is to web. Nothing was written.",
+		"nor are its minReadySeconds and its revision": "shop/web is moving: annotations and minReadySeconds aside, the next write scales web-1. Nothing was written.",
+		"something else is":                            "shop/web is moving: annotations and minReadySeconds aside, the next write scales web-1. Nothing was written.",
+	}
+	for _, row := range unkeptRows() {
+		s := newScene(t, row.loop, lab.OverHTTP2)
+		s.opts.Mode = engine.Watch
+		s.build(row.loop)
+		row.arrange(s)
+		watched := s.sync()
+		explained, err := deployments.Explain(t.Context(), s.client("loopscope/test explain"), "shop", "web", engine.Options{Clock: s.clock})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for how, trace := range map[string]*telemetry.Trace{"watched": watched, "explained": explained} {
+			if got := trace.Sentence.At(lab.At); got != want[row.name] {
+				t.Errorf("%s, %s: %s", row.name, how, got)
+			}
+		}
 	}
 }

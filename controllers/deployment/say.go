@@ -78,6 +78,7 @@ type teller struct {
 	status Status // as it is after this sync
 	try    decision.Try
 	out    decision.Sentence
+	aside  *decision.Action // as of a Sync
 }
 
 func newTeller(v *view, e end, rounds []decision.Round, report *Report, try decision.Try) *teller {

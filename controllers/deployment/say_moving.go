@@ -72,16 +72,30 @@ func (p *teller) planned() bool {
 	}
 	then := words("Nothing was written")
 	switch a := actions[0]; {
+	case a.Kind == decision.DeleteReplicaSet:
+		return false
+	case p.aside != nil:
+		return p.moves("planned", p.besides(a), then)
 	case a.Kind == decision.CreateReplicaSet:
 		return p.moves("planned", words("the next write creates ").Name(a.Target.Name).Say(" with ").
 			Count(fStart, a.Size.To).Say(prose.Plural(a.Size.To, " pod", " pods")), then)
 	case resized(a):
 		return p.moves("planned", p.steps(words("the next write scales "), actions), then)
-	case a.Kind == decision.DeleteReplicaSet:
-		return false
 	default:
 		return p.moves("planned", words("the next write is to ").Name(a.Target.Name), then)
 	}
+}
+
+// besides is what would be written but for annotations.
+func (p *teller) besides(a *decision.Action) decision.Words {
+	w := words("annotations")
+	if p.aside.MinReadySeconds != nil {
+		w = words("annotations and minReadySeconds")
+	}
+	if resized(a) {
+		return w.Say(" aside, the next write scales ").Name(a.Target.Name)
+	}
+	return w.Say(" aside, the next write is to ").Name(a.Target.Name)
 }
 
 // mutated is a new ReplicaSet that has another template than it was created with, and not for the first time:

@@ -353,3 +353,31 @@ func TestNumbers(t *testing.T) {
 	}
 	compare(t, "testdata/numbers.txtar", &txtar.Archive{Comment: text.Bytes()})
 }
+
+// TestAnnotationsAside: where nobody acts, annotations that are out of date hide nothing of what is told without them.
+func TestAnnotationsAside(t *testing.T) {
+	told := 0
+	for _, file := range goldenFiles(t) {
+		s, err := deployment.Decode(readGolden(t, file).snapshot)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plain := run(s, decision.Try{}, nil, decision.Nobody)
+		if len(plain.rounds[0].Verdict.Actions) > 0 {
+			continue
+		}
+		for i := range s.ReplicaSets {
+			s.ReplicaSets[i].CopyStale = true
+		}
+		stale := run(s, decision.Try{}, nil, decision.Nobody)
+		if got, want := stale.sentence.At(s.Now), plain.sentence.At(s.Now); got != want {
+			t.Errorf("%s: %s\nwant %s", file, got, want)
+		}
+		if len(stale.rounds[0].Verdict.Actions) > 0 {
+			told++
+		}
+	}
+	if told < 20 {
+		t.Errorf("annotations are out of date in %d", told)
+	}
+}

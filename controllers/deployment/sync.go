@@ -13,6 +13,8 @@ type Sync struct {
 	learnt decision.Learnt
 	turn   *decider // of the last round
 	report Report
+	// aside is the write of annotations that it goes on without, as nobody acts.
+	aside *decision.Action
 }
 
 // NewSync begins a sync on a snapshot, which it never changes.
@@ -40,6 +42,9 @@ func (x *Sync) Report() *Report { return &x.report }
 
 // Tell puts the sync into words and numbers as of now, from one look at the snapshot.
 func (x *Sync) Tell(rounds []decision.Round, report *decision.Report, try decision.Try, now time.Time) decision.Telling {
+	if ahead := x.ahead(rounds[len(rounds)-1]); ahead != nil {
+		return ahead.Tell(try, now)
+	}
 	v := x.turn.view
 	if !now.Equal(v.now) {
 		v = newView(x.s, x.learnt, now)
@@ -49,5 +54,20 @@ func (x *Sync) Tell(rounds []decision.Round, report *decision.Report, try decisi
 		settled = &Report{Report: *report, Status: x.report.Status}
 	}
 	p := newTeller(v, x.turn.end, rounds, settled, try)
+	p.aside = x.aside
 	return decision.Telling{Numbers: v.numbers(), Diagnosis: v.diagnosis().Worth(), Sentence: p.sentence()}
+}
+
+// ahead is the sync as it goes on without the annotations at which it ends, where nobody acts; nil where it does not end there.
+// Whoever acts may know that they are not kept, and hold nothing up.
+func (x *Sync) ahead(last decision.Round) *decision.Sync {
+	if x.aside != nil || x.turn.leaf != leafStamps || len(last.Verdict.Actions) == 0 || len(last.Outcomes) > 0 {
+		return nil
+	}
+	_, unkept := decision.Everything(last.Verdict)
+	next := &Sync{s: x.s, learnt: x.learnt, aside: &last.Verdict.Actions[0]}
+	next.learnt.Add(unkept)
+	run := &decision.Sync{Core: next}
+	run.Run(decision.Nobody)
+	return run
 }
