@@ -30,7 +30,7 @@ var steerings = map[string]steering{
 		short: "Take a rolling update back: the old ReplicationController gets its pods again",
 		long: `Takes back a rolling update that is under way: the old ReplicationController gets its
 pods again, by the same steps, and the new one is deleted. It also takes back what
-kubectl left half-done.`,
+kubectl left half-done, unless the new one has replaced the old one already.`,
 		change: func(r *rollingupdate.Request, _ rollingupdate.Cleanup) error {
 			if r.Abort {
 				return errors.New("is being taken back already")

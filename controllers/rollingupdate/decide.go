@@ -145,7 +145,11 @@ func (t *decider) asked() bool {
 func (t *decider) idle() {
 	old, n := t.s.Old, t.s.New
 	begun := old != nil && (old.Next != "" || old.Original != nil) || n != nil && n.Source != ""
-	if t.v.Path.Ask("RU-3.left", begun, decision.Text("new", t.s.NewName)) {
+	facts := []decision.Fact{decision.Text("new", t.s.NewName)}
+	if old != nil && old.Original != nil {
+		facts = append(facts, decision.Count("original", *old.Original))
+	}
+	if t.v.Path.Ask("RU-3.left", begun, facts...) {
 		t.leaf = leafLeft
 		t.hold(decision.Held{
 			Code: heldUnasked, Question: "RU-3.left", Kind: decision.Scale, Target: t.s.self(),

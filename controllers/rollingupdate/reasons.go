@@ -48,7 +48,7 @@ var Codes = decision.Reasons{Scope: "rollingupdate", Kind: "sentence", Or: &diag
 	because("none", "Nobody asks for an update.", "Nothing.", "A request.", nothing, "RU-3.asked"),
 	because(Complete, "The last update went through.", "Nothing.", "A request.", nothing, "RU-3.asked"),
 	because(Aborted, "The last update was taken back.", "Nothing.", "A request.", nothing, "RU-3.asked"),
-	because(CodeHalfDone, "An update was left half-done, and nobody asks for the rest.", keepsBoth, "A request.", "`loopscope rolling-update resume` finishes it, `abort` takes it back.", "RU-3.left"),
+	because(CodeHalfDone, "An update was left half-done, and nobody asks for the rest.", keepsBoth, "A request.", "Run the command that the sentence names: `loopscope rolling-update resume` finishes it, `abort` takes it back.", "RU-3.left"),
 	because(badRequest, "The request is not one that this program can read.", notTried, "The request changes.", "Write it with `loopscope rolling-update`.", "RU-4"),
 	because(badTarget, "Another one is being updated to it.", notTried, "That update ends.", "Finish that update, or take it back.", "RU-4"),
 	because(badSelf, "The request names it as its own replacement.", notTried, "The request changes.", "Name another one.", "RU-4"),

@@ -165,26 +165,6 @@ func (t *teller) ended() {
 	t.out.Since = r.At
 }
 
-func (t *teller) left() {
-	then := words("Finish it with loopscope rolling-update resume ").Name(t.s.Name).Say(" -n ").Name(t.s.Namespace)
-	lead := words("an update to ").Name(t.s.NewName).Say(" was left half-done, and nobody asks for the rest; ")
-	t.is(decision.ToneWaiting, CodeHalfDone, "waiting", append(lead, t.sizes()...), then.Say(", or go back with abort in place of resume"))
-}
-
-// sizes is how far the update is.
-func (t *teller) sizes() decision.Words {
-	old, n := t.s.Old, t.s.New
-	w := decision.Words{}
-	if n == nil {
-		return w.Say("nothing has been scaled yet")
-	}
-	w = w.Name(n.Name).Say(" has ").Count("new", n.Size).Say(" of ").Count("wanted", t.wanted()).Say(prose.Plural(t.wanted(), " pod", " pods"))
-	if old == nil {
-		return w
-	}
-	return w.Say(", and ").Name(old.Name).Say(" still has ").Count("old", old.Size)
-}
-
 func (t *teller) unreported() {
 	from, to := t.from, t.to
 	list := diagnosis.Relevant(t.waiting.Findings)

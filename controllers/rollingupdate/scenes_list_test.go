@@ -27,6 +27,12 @@ var scenes = []scene{
 	})},
 	{name: "left", comment: "kubectl was interrupted.", snapshot: moving(2, 2, 2, unasked)},
 	{name: "left-source", comment: "The old one is gone, and the new one still names it.", snapshot: moving(0, 3, 3, unasked, withoutOld)},
+	{name: "left-on-its-own", comment: "kubectl was interrupted between the two steps of its clean-up: it is too late to go back.", snapshot: ended(unasked, onItsOwn)},
+	{name: "left-nameless", comment: "Only the size at the start is left: nothing says which one is the new one.", snapshot: moving(2, 0, 0, unasked, withoutNew, func(s *rollingupdate.Snapshot) { s.Old.Next, s.NewName = "", "" })},
+	{name: "left-without-new", comment: "The new one is gone, so that there is nothing to finish.", snapshot: moving(2, 0, 0, unasked, withoutNew)},
+	{name: "left-unsized", comment: "The old one is gone, and the new one does not say its size: nothing can be done with it yet.", snapshot: moving(0, 3, 3, unasked, withoutOld, func(s *rollingupdate.Snapshot) { s.New.Desired = nil })},
+	{name: "left-other-source", comment: "What has the name of the new one was made for another update: only going back is left.", snapshot: moving(2, 1, 1, unasked, func(s *rollingupdate.Snapshot) { s.New.Source = "shop:u-7" })},
+	{name: "left-original-unknown", comment: "Nobody has written down what to go back to.", snapshot: moving(2, 2, 2, unasked, func(s *rollingupdate.Snapshot) { s.Old.Original = nil })},
 	{name: "deleting", comment: "Somebody deletes the old one.", snapshot: moving(2, 2, 2, func(s *rollingupdate.Snapshot) { s.Old.Deleting = true })},
 
 	// What is refused.
@@ -136,6 +142,7 @@ var scenes = []scene{
 	// Pause and going back.
 	{name: "paused", comment: "Paused half-way.", snapshot: moving(2, 2, 2, asks(paused), says("Unknown", "RollingUpdatePaused"))},
 	{name: "paused-now", comment: "It has just been paused.", snapshot: moving(2, 2, 2, asks(paused)), outcomes: []decision.Outcome{{State: decision.Written, RV: "12"}, {State: decision.Written, RV: "22"}}},
+	{name: "paused-without-new", comment: "Paused half-way, and the new one is gone.", snapshot: moving(2, 0, 0, asks(paused), withoutNew, says("Unknown", "RollingUpdatePaused"))},
 	{name: "paused-at-the-start", comment: "Paused before anything was done.", snapshot: starting(asks(paused), says("Unknown", "RollingUpdatePaused"))},
 	{name: "back-up", comment: "The old one gets its pods back.", snapshot: moving(1, 2, 2, asks(aborted)), outcomes: written("11")},
 	{name: "back-down", comment: "The new one loses its pods.", snapshot: moving(3, 1, 1, asks(aborted)), outcomes: written("21")},

@@ -40,8 +40,10 @@ type Foreseen struct {
 	// one comes from one.
 	request, now *rollingupdate.Request
 	file         bool
-	// steered is set where only the request of an update changes that is under way.
+	// steered is set where only the request of an update changes that is under way, and asked is
+	// then the one that bears it.
 	steered bool
+	asked   *corev1.ReplicationController
 }
 
 // Foresee is what an update would do. With server the API server checks what would be written,
@@ -71,14 +73,11 @@ func (c *Client) ForeseeSteered(ctx context.Context, name string, change func(*r
 	if err != nil {
 		return nil, err
 	}
-	f := &Foreseen{Look: Look{Now: time.Now()}, Old: is.old, New: is.new, There: true, steered: true}
-	on, err := f.steer(is, change)
-	if err != nil {
-		return nil, err
-	}
-	if f.Trace, err = effects.ExplainWith(ctx, c.API, c.Namespace, name, engine.Options{}, on); err != nil || f.Invalid() != "" {
+	f, err := c.foreseeSteered(ctx, name, is, change)
+	if err != nil || f.Invalid() != "" {
 		return f, err
 	}
+	on := f.asked
 	if server {
 		if on, err = c.checked(ctx, on); err != nil {
 			return nil, err
@@ -95,6 +94,20 @@ func (c *Client) ForeseeSteered(ctx context.Context, name string, change func(*r
 	}
 	f.Plan, err = plan.AheadOfRollingUpdate(ctx, s, 0)
 	return f, err
+}
+
+// foreseeSteered asks the loop itself what it would do first with a request that is changed.
+func (c *Client) foreseeSteered(ctx context.Context, name string, is standing, change func(*rollingupdate.Request) error) (*Foreseen, error) {
+	f := &Foreseen{Look: Look{Now: time.Now()}, Old: is.old, New: is.new, There: true, steered: true}
+	on, err := f.steer(is, change)
+	if err != nil {
+		return nil, err
+	}
+	if f.Trace, err = effects.ExplainWith(ctx, c.API, c.Namespace, name, engine.Options{}, on); err != nil {
+		return f, err
+	}
+	f.asked = on
+	return f, f.tooLate(name, is)
 }
 
 // steer is the one that bears the request, as it would be written.

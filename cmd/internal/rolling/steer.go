@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	"github.com/loopscope/loopscope/controllers/rollingupdate"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // Steer changes the request of an update that is under way, or asks for the rest of one that
@@ -26,7 +27,7 @@ func (c *Client) Steer(ctx context.Context, name string, change func(*rollingupd
 		return Started{}, err
 	}
 	s := Started{Namespace: c.Namespace, Old: name, Left: is.left}
-	if s.Unread, err = c.mayGoOn(ctx, is, change); err != nil {
+	if s.Unread, err = c.mayGoOn(ctx, name, is, change); err != nil {
 		return Started{}, err
 	}
 	err = c.write(ctx, is.on.Name, func(rc *corev1.ReplicationController) error {
@@ -57,14 +58,30 @@ func (c *Client) Steer(ctx context.Context, name string, change func(*rollingupd
 	return s, err
 }
 
-// mayGoOn looks for who would work against the rest of what kubectl left half-done. Going back
-// is not kept from anybody.
-func (c *Client) mayGoOn(ctx context.Context, is standing, change func(*rollingupdate.Request) error) (unread string, err error) {
+// mayGoOn looks for who would work against the rest of what kubectl left half-done. Nobody keeps
+// it from being taken back, but it may be too late for that.
+func (c *Client) mayGoOn(ctx context.Context, name string, is standing, change func(*rollingupdate.Request) error) (unread string, err error) {
 	next := *is.request
-	if err := change(&next); err != nil || !is.left || next.Paused || next.Abort {
+	switch err := change(&next); {
+	case err != nil || !is.left || next.Paused:
+		return "", err
+	case next.Abort:
+		_, err := c.foreseeSteered(ctx, name, is, change)
 		return "", err
 	}
 	return c.preflight(ctx, is.on, next.To)
+}
+
+// tooLate is an error where the rest of what kubectl left is to be taken back and no longer can
+// be: its loop would finish it instead.
+func (f *Foreseen) tooLate(name string, is standing) error {
+	if !is.left || !f.request.Abort || len(f.Rounds) == 0 {
+		return nil
+	}
+	if answer, asked := f.Rounds[0].Verdict.Path.Answer("RU-5.abort"); !asked || answer == decision.Yes {
+		return nil
+	}
+	return fmt.Errorf("it is too late to take the update of %s back: %s has replaced it; finish it with 'loopscope rolling-update resume %s -n %s'", name, f.request.To, name, is.on.Namespace)
 }
 
 // standing is the request of an update and the ReplicationController that has it: the old one,
@@ -99,6 +116,9 @@ func (c *Client) standing(ctx context.Context, name string) (standing, error) {
 		if rest.DeploymentKey = madeWith(name, l.new); rest.DeploymentKey != "" || l.old == nil { // kubectl deletes the old one first only to rename.
 			rest.Cleanup = rollingupdate.Rename
 		}
+	}
+	if _, begun := on.Annotations[rollingupdate.AnnotationOriginal]; begun && rest.To == "" {
+		return standing{}, fmt.Errorf("an update of %s was left half-done, and nothing says to what, so it can be neither finished nor taken back: see what to do with 'loopscope rolling-update status %s -n %s'", name, name, c.Namespace)
 	}
 	if rest.To == "" {
 		return standing{}, fmt.Errorf("no rolling update of %s is under way", name)
