@@ -55,7 +55,7 @@ var Catalogue = decision.Catalogue{Loop: "rollingupdate", Report: []string{"RU-9
 		ID: "RU-10.parked", Tag: "RU-10", Text: "Does it wait for the pods of the new one?",
 		Doc:      "The one that keeps the old name has the template of the new one already, with a selector that matches no pod, and takes over the pods as soon as they have no controller. So nothing is lost wherever this is interrupted.",
 		Upstream: "none: kubectl keeps the new one in its memory meanwhile",
-		Answers:  []decision.Answer{yes("take over the pods", "RU-10.released", "RU-10.counted", toReport), passes(no("go on", "RU-3.asked"))},
+		Answers:  []decision.Answer{yes("take over the pods", "RU-10.released", "RU-10.counted", "RU-9.deadline"), passes(no("go on", "RU-3.asked"))},
 	},
 	{
 		ID: "RU-10.released", Tag: "RU-10", Text: "Have its pods been released?",
@@ -95,7 +95,7 @@ var Catalogue = decision.Catalogue{Loop: "rollingupdate", Report: []string{"RU-9
 	{
 		ID: "RU-4.deleting", Tag: "RU-4", Text: "Is one of the two being deleted?",
 		Doc:     "Somebody deletes it, or the end of the update does. Either way nothing is scaled meanwhile.",
-		Answers: []decision.Answer{yes("wait", toReport), passes(no("go on"))},
+		Answers: []decision.Answer{yes("wait", "RU-9.deadline", "RU-9.conditions"), passes(no("go on"))},
 	},
 	{
 		ID: "RU-5.paused", Tag: "RU-5", Text: "Is it paused?",
@@ -180,7 +180,7 @@ var Catalogue = decision.Catalogue{Loop: "rollingupdate", Report: []string{"RU-9
 		ID: "RU-8.done", Tag: "RU-8", Text: "Does the new one have all pods, and the old one none?",
 		Doc:      "Where the update is taken back, old and new have changed roles here and below.",
 		Upstream: "kubectl: Update, the loop's condition",
-		Answers:  []decision.Answer{yes("finish", "RU-9.conditions"), passes(no("go on"))},
+		Answers:  []decision.Answer{yes("finish", "RU-9.conditions", "RU-10.cleanup"), passes(no("go on"))},
 	},
 	{
 		ID: "RU-8.up", Tag: "RU-8", Text: "How many pods more may the new one have?",
@@ -225,7 +225,7 @@ var Catalogue = decision.Catalogue{Loop: "rollingupdate", Report: []string{"RU-9
 			writes(decision.Answer{Is: string(Delete), Then: "delete the old one", Next: []string{toReport}}, decision.Update, decision.Delete),
 			writes(decision.Answer{Is: string(Rename), Then: "give its name to the new one", Next: []string{toReport}}, decision.Update, decision.Create),
 			writes(decision.Answer{Is: string(Preserve), Then: "leave both", Next: []string{toReport}}, decision.Update),
-			writes(decision.Answer{Is: takenBack, Then: "delete the new one", Next: []string{toReport}}, decision.Update, decision.Delete),
+			writes(decision.Answer{Is: takenBack, Then: "delete the new one", Next: []string{toReport, "RU-9.deadline"}}, decision.Update, decision.Delete),
 		},
 	},
 	{

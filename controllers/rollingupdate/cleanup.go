@@ -51,8 +51,9 @@ func (t *decider) cleanUp() {
 
 // remove deletes one of the two, which has no pods any more.
 func (t *decider) remove(c *Controller) {
-	if c == nil || c.Deleting {
-		t.leaf = leafDeleting
+	if c.Deleting {
+		t.going = c
+		t.waitsAs(leafDeleting, t.endReason())
 		return
 	}
 	t.act(decision.Action{Kind: decision.Delete, Target: t.s.ref(c), Question: "RU-10.cleanup"})
@@ -164,8 +165,9 @@ func (t *decider) takeOver() {
 		t.from = &Controller{Name: p.From} // It has gone already.
 	}
 	switch {
-	case old.Deleting:
-		t.leaf = leafDeleting // What is being deleted adopts nothing.
+	case old.Deleting: // What is being deleted adopts nothing.
+		t.going = old
+		t.waits(leafDeleting)
 		return
 	case p.Account != nil:
 		t.unseal()

@@ -26,6 +26,8 @@ type decider struct {
 	back     bool
 	// other is the one that somebody else has scaled.
 	other *Controller
+	// going is the one that is being deleted and is waited for.
+	going *Controller
 }
 
 // leaf is where a walk through the questions came out: what is said of the sync follows from
@@ -81,7 +83,7 @@ func (t *decider) decide() {
 		return
 	}
 	if t.deleting() {
-		t.leaf = leafDeleting
+		t.waitForDeletion()
 		return
 	}
 	if t.paused() {
@@ -165,12 +167,6 @@ func (t *decider) idle() {
 	if t.s.Result != nil {
 		t.leaf = leafEnded
 	}
-}
-
-// deleting asks [RU-4] whether somebody deletes one of the two.
-func (t *decider) deleting() bool {
-	old, n := t.s.Old, t.s.New
-	return t.v.Path.Ask("RU-4.deleting", old != nil && old.Deleting || n != nil && n.Deleting && !t.s.Request.Abort)
 }
 
 // paused asks [RU-5].

@@ -118,13 +118,29 @@ func (c *Controller) check() error {
 	if p := c.Parked; p != nil && !p.valid() {
 		return fmt.Errorf("%s: parked cannot be", c.Name)
 	}
-	err := errors.Join(checkYear(c.Name+" stepped", c.Stepped), checkYear(c.Name+" refusedSince", c.RefusedSince))
+	err := errors.Join(c.checkDeletion(), checkYear(c.Name+" stepped", c.Stepped), checkYear(c.Name+" refusedSince", c.RefusedSince))
 	if c.Progress != nil {
 		err = errors.Join(err, checkYear(c.Name+" condition", c.Progress.Transition))
 	}
 	for i := range c.Pods {
 		p := &c.Pods[i]
 		err = errors.Join(err, checkYear(p.Name+" created", p.Created), checkYear(p.Name+" readySince", p.ReadySince), checkYear(p.Name+" since", p.Since))
+	}
+	return err
+}
+
+func (c *Controller) checkDeletion() (err error) {
+	if d := c.Deletion; d != nil {
+		if d.Blocking < 0 || d.Blocking > math.MaxInt32 {
+			return fmt.Errorf("%s: %d pods that block its deletion: use 0 to %d", c.Name, d.Blocking, math.MaxInt32)
+		}
+		err = checkYear(c.Name+" deletion", d.Since)
+	}
+	if len(c.Terminating) > decision.MaxTerminatingPods {
+		return fmt.Errorf("%s describes %d terminating pods, more than the %d that are read", c.Name, len(c.Terminating), decision.MaxTerminatingPods)
+	}
+	for _, p := range c.Terminating {
+		err = errors.Join(err, checkYear(p.Name+" until", p.Until))
 	}
 	return err
 }

@@ -45,6 +45,9 @@ func (t *decider) numbers(waiting decision.Diagnosis) []decision.Fact {
 		b := t.s.Request.bounds(wanted)
 		facts = append(facts, decision.Count("floor", b.Floor()), decision.Count("ceiling", b.Ceiling()))
 	}
+	if g := t.going; g != nil && g.Deletion != nil {
+		facts = append(facts, decision.Count(decision.FactBlocking, g.Deletion.Blocking))
+	}
 	return append(facts, waiting.Facts()...)
 }
 
@@ -72,7 +75,7 @@ func (t *decider) wanted() int64 {
 // becomes the next instant at which the clock alone makes another of it.
 func (t *decider) diagnosis(next *time.Time) decision.Diagnosis {
 	c := t.to
-	if c == nil || t.s.parked() != nil { // What is taken over comes as it is.
+	if c == nil || t.going != nil || t.s.parked() != nil { // What is taken over comes as it is.
 		return decision.Diagnosis{}
 	}
 	look := diagnosis.Pods{Namespace: t.s.Namespace, Now: t.s.Now, Usual: assumedUsual, Next: next, Bare: true}

@@ -64,7 +64,7 @@ func (t *teller) state() {
 			t.out.State = "be taken back"
 		}
 	case leafDeleting:
-		t.is(decision.ToneNeutral, "deleting", "being deleted", words("the update waits for what becomes of it"), nil)
+		t.beingDeleted()
 	case leafPaused:
 		t.is(decision.ToneNeutral, "paused", "paused", t.sizes(), words("Continues with loopscope rolling-update resume ").Name(t.s.Name).Say(" -n ").Name(t.s.Namespace))
 	case leafReported:
@@ -251,7 +251,7 @@ func (t *teller) blocked(list []decision.Finding, stays string) {
 
 // tooLong marks what takes longer than the timeout: nothing is taken back by itself.
 func (t *teller) tooLong() {
-	if late, _ := t.round.Verdict.Path.Answer("RU-9.deadline"); late != decision.Yes {
+	if !t.isLate() {
 		return
 	}
 	t.out.Tone, t.out.Verb, t.out.State = decision.ToneFailed, "is", "stuck"
@@ -264,9 +264,15 @@ func (t *teller) tooLong() {
 	}
 }
 
-// goBackWith adds how to go back, where that is not too late.
+func (t *teller) isLate() bool {
+	late, _ := t.round.Verdict.Path.Answer("RU-9.deadline")
+	return late == decision.Yes
+}
+
+// goBackWith adds how to go back, where that is not too late. One that is being deleted neither
+// gets pods nor loses any.
 func (t *teller) goBackWith() {
-	if t.s.Old == nil {
+	if t.s.Old == nil || t.going != nil {
 		return
 	}
 	t.out.Then = t.out.Then.Say(". To go back: loopscope rolling-update abort ").Name(t.s.Name).Say(" -n ").Name(t.s.Namespace)

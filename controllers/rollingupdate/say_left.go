@@ -62,7 +62,7 @@ func (t *teller) sizes() decision.Words {
 	w := decision.Words{}
 	switch {
 	case n == nil && old.Original != nil && old.Size < *old.Original:
-		return w.Name(old.Name).Say(" has ").Count("old", old.Size).Say(" of ").Count("wanted", t.wanted()).Say(prose.Plural(t.wanted(), " pod", " pods")+", and ").Name(t.s.NewName).Say(" does not exist")
+		return w.Name(old.Name).Say(" has ").Count("old", old.Size).Say(" of ").Count("wanted", t.wanted()).Say(prose.Plural(t.wanted(), " pod", " pods") + ", and ").Name(t.s.NewName).Say(" does not exist")
 	case n == nil:
 		return w.Say("nothing has been scaled yet")
 	}

@@ -34,6 +34,18 @@ var scenes = []scene{
 	{name: "left-other-source", comment: "What has the name of the new one was made for another update: only going back is left.", snapshot: moving(2, 1, 1, unasked, func(s *rollingupdate.Snapshot) { s.New.Source = "shop:u-7" })},
 	{name: "left-original-unknown", comment: "Nobody has written down what to go back to.", snapshot: moving(2, 2, 2, unasked, func(s *rollingupdate.Snapshot) { s.Old.Original = nil })},
 	{name: "deleting", comment: "Somebody deletes the old one.", snapshot: moving(2, 2, 2, func(s *rollingupdate.Snapshot) { s.Old.Deleting = true })},
+	{name: "deleting-kept", comment: "A finalizer keeps the old one.", snapshot: moving(2, 2, 2, deletion("old", 2*time.Minute, "example.org/wait"))},
+	{name: "deleting-kept-long", comment: "The same for longer than the timeout.", snapshot: moving(2, 2, 2, stepped(7*time.Minute), says("False", "ProgressDeadlineExceeded"), deletion("old", 6*time.Minute, "example.org/wait"))},
+	{name: "deleting-back", comment: "The old one is deleted while it gets its pods back.", snapshot: moving(2, 2, 2, asks(aborted), says("True", "RollingUpdateAborting"), deletion("old", time.Second))},
+	{name: "deleting-paused", comment: "The old one is deleted in a pause.", snapshot: moving(2, 2, 2, asks(paused), says("Unknown", "RollingUpdatePaused"), deletion("old", time.Second))},
+	{name: "deleting-new", comment: "Somebody deletes the new one in the foreground.", snapshot: moving(2, 2, 2, deletion("new", 10*time.Second, "foregroundDeletion"), func(s *rollingupdate.Snapshot) {
+		s.New.Deletion.Blocking = 2
+		s.New.Terminating = []decision.TerminatingPod{{Name: "web-6d5-0", Until: now.Add(20 * time.Second)}, {Name: "web-6d5-1", Until: now.Add(20 * time.Second)}}
+	})},
+	{name: "deleting-new-of-a-file", comment: "Somebody deletes the new one, which no image makes anew.", snapshot: moving(2, 2, 2, asks(to("web-6d5")), deletion("new", time.Second))},
+	{name: "deleting-new-long", comment: "Somebody deletes the new one, and that takes longer than the timeout.", snapshot: moving(2, 2, 2, stepped(7*time.Minute), deletion("new", 6*time.Minute, "example.org/wait")),
+		outcomes: []decision.Outcome{{State: decision.Written, RV: "12"}, {State: decision.Written, RV: "22"}}},
+	{name: "deleting-new-still", comment: "The same later.", snapshot: moving(2, 2, 2, stepped(7*time.Minute), says("False", "ProgressDeadlineExceeded"), deletion("new", 6*time.Minute, "example.org/wait"))},
 
 	// What is refused.
 	{name: "unreadable", comment: "The request is no JSON.", snapshot: starting(unasked, func(s *rollingupdate.Snapshot) {
@@ -156,7 +168,8 @@ var scenes = []scene{
 	{name: "no-original", comment: "Nobody has written down how many pods the old one had, and the new one has some.", snapshot: moving(2, 3, 3, asks(aborted), func(s *rollingupdate.Snapshot) { s.Old.Original = nil })},
 	{name: "back-unwritten", comment: "The same before the new one had pods: the old one has its size still.", snapshot: moving(3, 0, 0, asks(aborted), says("True", "RollingUpdateAborted"), func(s *rollingupdate.Snapshot) { s.Old.Original = nil }), outcomes: written("")},
 	{name: "back-done", comment: "The old one has all pods: the new one goes.", snapshot: moving(3, 0, 0, asks(aborted), says("True", "RollingUpdateAborted")), outcomes: written("")},
-	{name: "back-deleting", comment: "The new one is on its way out.", snapshot: moving(3, 0, 0, asks(aborted), says("True", "RollingUpdateAborted"), func(s *rollingupdate.Snapshot) { s.New.Deleting = true })},
+	{name: "back-deleting", comment: "The new one is on its way out.", snapshot: moving(3, 0, 0, asks(aborted), says("True", "RollingUpdateAborted"), deletion("new", time.Second))},
+	{name: "back-deleting-still", comment: "A finalizer keeps the new one for longer than the timeout.", snapshot: moving(3, 0, 0, asks(aborted), stepped(7*time.Minute), says("False", "ProgressDeadlineExceeded"), deletion("new", 6*time.Minute, "example.org/wait"))},
 	{name: "back-forget", comment: "The notes are removed from the old one.", snapshot: moving(3, 0, 0, asks(aborted), says("True", "RollingUpdateAborted"), withoutNew), outcomes: written("12")},
 	{name: "back-leaves-others", comment: "What has the name of the new one is somebody else's: it is left alone.", snapshot: moving(3, 1, 1, asks(aborted), says("True", "RollingUpdateAborted"), func(s *rollingupdate.Snapshot) {
 		s.New.Source = ""

@@ -135,6 +135,14 @@ func withoutOld(s *rollingupdate.Snapshot) {
 	s.Old, s.OldKey, s.Apart = nil, "", false
 }
 
+// deletion has one of the two be deleted, which finalizers keep.
+func deletion(whose string, ago time.Duration, finalizers ...string) change {
+	return func(s *rollingupdate.Snapshot) {
+		c := map[string]*rollingupdate.Controller{"old": s.Old, "new": s.New}[whose]
+		c.Deleting, c.Deletion = true, &decision.Deletion{Since: now.Add(-ago), Finalizers: finalizers}
+	}
+}
+
 func withoutNew(s *rollingupdate.Snapshot) { s.New = nil }
 
 // ended is an update of which only the clean-up is left.

@@ -79,6 +79,10 @@ type Controller struct {
 	Generation int64  `json:"generation,omitempty"`
 	Observed   int64  `json:"observed,omitempty"`
 	Deleting   bool   `json:"deleting,omitempty"`
+	// Deletion is what keeps it then, and Terminating are the first of its pods that are on their
+	// way out then.
+	Deletion    *decision.Deletion        `json:"deletion,omitempty"`
+	Terminating []decision.TerminatingPod `json:"terminating,omitempty"`
 	// Size is spec.replicas, and Replicas the number of pods that its status tells.
 	Size     int64 `json:"size"`
 	Replicas int64 `json:"replicas"`

@@ -18,6 +18,10 @@ func (t *decider) step() {
 		return
 	}
 	if t.done() {
+		if t.back && t.s.New.Deleting {
+			t.cleanUp()
+			return
+		}
 		if t.conditions(statusTrue, t.endReason()) {
 			t.cleanUp()
 		}
@@ -201,11 +205,14 @@ func (t *decider) periodOver(n int64) bool {
 	return false
 }
 
-// lastStep is when one of the two was last scaled; zero where nobody says.
+// lastStep is when one of the two was last scaled, or its deletion began; zero where nobody says.
 func (t *decider) lastStep() time.Time {
 	last := t.to.Stepped
 	if t.from.Stepped.After(last) {
 		last = t.from.Stepped
+	}
+	if at := t.deletionSince(); at.After(last) {
+		last = at
 	}
 	return last
 }
@@ -238,7 +245,10 @@ func stamp(at time.Time) string {
 
 // waits publishes how it stands while nothing can be done, and says when that has taken too
 // long ([RU-9]).
-func (t *decider) waits(at leaf) {
+func (t *decider) waits(at leaf) { t.waitsAs(at, t.goingReason()) }
+
+// waitsAs is waits, with the reason of the condition as long as it does not take too long.
+func (t *decider) waitsAs(at leaf, reason string) {
 	since, timeout := t.stillSince(), t.timeout()
 	facts := []decision.Fact{decision.Duration("timeout", timeout)}
 	if !since.IsZero() {
@@ -249,7 +259,7 @@ func (t *decider) waits(at leaf) {
 	if !since.IsZero() && !late {
 		t.timer(due, timerDeadline, "RU-9.deadline")
 	}
-	status, reason := statusTrue, t.goingReason()
+	status := statusTrue
 	if late {
 		status, reason = statusFalse, ReasonDeadline
 	}

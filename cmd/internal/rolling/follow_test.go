@@ -252,3 +252,29 @@ func TestStuckWithoutTheOldOne(t *testing.T) {
 		t.Errorf("%v, told %d times", err, told)
 	}
 }
+
+// One that is being deleted and stays ends the watching as soon as its loop says that it takes too
+// long, going on as well as going back.
+func TestStuckWhileDeleted(t *testing.T) {
+	for _, c := range []struct {
+		name, request string
+		size, left    int32
+	}{
+		{"going on", `{"version":1,"id":"x","to":"web-2","timeout":"1s"}`, 2, 1},
+		{"going back", `{"version":1,"id":"x","to":"web-2","timeout":"1s","abort":true}`, 3, 0},
+	} {
+		old, n := half(c.request)
+		old.Spec.Replicas, n.Spec.Replicas = &c.size, &c.left
+		old.Status.Replicas, n.Status.Replicas = c.size, c.left
+		n.DeletionTimestamp, n.Finalizers = new(metav1.NewTime(time.Now().Add(-time.Hour))), []string{"example.org/wait"}
+		annotate(n, rollingupdate.AnnotationStepped, time.Now().Add(-2*time.Hour).UTC().Format(time.RFC3339Nano))
+		condition(corev1.ConditionFalse, rollingupdate.ReasonDeadline, old, n)
+		client, _ := clientOf(old, n)
+		f := &follower{Client: client, Watching: quick(t), s: Started{Old: "web", ID: "x", Back: c.left == 0}}
+		_, err := f.turn(t.Context())
+		const want = "shop/web is stuck: nothing has moved for 1h; web-2 is being deleted; a finalizer keeps it (example.org/wait)"
+		if stuck := new(Stuck); !errors.As(err, &stuck) || !strings.HasPrefix(stuck.Sentence, want) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/loopscope/loopscope/controllers/rollingupdate"
@@ -190,8 +191,13 @@ func noticedEnds(t *testing.T) {
 		t.Errorf("%+v, %v", l, err)
 	}
 	old, n := half(asksX)
-	n.DeletionTimestamp, n.Finalizers = new(metav1.Now()), []string{"example.org/wait"} // Nothing is due, and nothing said.
+	n.Status.Conditions = nil
 	client, api := clientOf(old, n)
+	api.PrependReactor("list", "replicationcontrollers", func(clienttesting.Action) (bool, runtime.Object, error) {
+		old := old.DeepCopy() // Its loop is at work, and says nothing of this.
+		annotate(old, rollingupdate.AnnotationStepped, time.Now().Format(time.RFC3339Nano))
+		return false, nil, api.Tracker().Update(schema.GroupVersionResource{Version: "v1", Resource: "replicationcontrollers"}, old, "shop")
+	})
 	if _, err := client.Noticed(t.Context(), Started{Old: "web", ID: "x"}, quick(t)); err == nil || !strings.Contains(err.Error(), "its loop has not said within 0.1s") {
 		t.Errorf("what takes too long: %v", err)
 	}

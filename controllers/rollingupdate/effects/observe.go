@@ -20,6 +20,7 @@ import (
 	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/controllers/family"
 	"github.com/loopscope/loopscope/controllers/rollingupdate"
+	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/redact"
 )
 
@@ -207,13 +208,28 @@ func (t *updateSync) view(rc *corev1.ReplicationController, keyLabel string) *ro
 		}
 	}
 	t.fillConditions(c, rc)
-	for _, pod := range t.podsOf(rc) {
+	own := t.podsOf(rc)
+	if c.Deletion = family.Deletion(rc, own); c.Deletion != nil {
+		c.Terminating = terminating(own)
+	}
+	for _, pod := range own {
 		if family.PodActive(pod) {
 			c.Pods = append(c.Pods, podView(pod, keyLabel))
 		}
 	}
 	slices.SortFunc(c.Pods, byName)
 	return c
+}
+
+// terminating are the first of the pods that are on their way out.
+func terminating(pods []*corev1.Pod) []decision.TerminatingPod {
+	var list []decision.TerminatingPod
+	for _, p := range pods {
+		if p.DeletionTimestamp != nil {
+			list = append(list, family.TerminatingPod(p))
+		}
+	}
+	return family.FirstTerminating(list)
 }
 
 // keyValue is a value of the label that tells the two apart. It is decided on and written, so

@@ -231,6 +231,37 @@ func TestObserve(t *testing.T) {
 	}
 }
 
+// What keeps one that is being deleted: its finalizers, and the pods that the garbage collector
+// waits for ([RU-4]).
+func TestObserveDeletion(t *testing.T) {
+	caches := newUpdateCaches(t)
+	at := metav1.NewTime(lab.At.Add(-time.Minute))
+	rc := noted("web", notes{"request": `{"version":1,"to":"x"}`})
+	rc.DeletionTimestamp, rc.Finalizers = &at, []string{"foregroundDeletion"}
+	caches.Add(t, rc)
+	for _, name := range []string{"a", "b"} {
+		owner := lab.OwnedBy("ReplicationController", "web", "u-web")
+		owner.BlockOwnerDeletion = new(true)
+		pod := lab.Pod(corev1.PodRunning, "", true)
+		pod.ObjectMeta = lab.Object(name, name, "1", lab.AppWeb, owner)
+		if name == "a" {
+			pod.DeletionTimestamp = &at
+		}
+		caches.Add(t, pod)
+	}
+	x, err := caches.observe(t.Context(), "shop/web")
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := x.s.Old
+	if d := old.Deletion; d == nil || !d.Since.Equal(at.Time) || d.Blocking != 2 || !slices.Equal(d.Finalizers, rc.Finalizers) {
+		t.Errorf("%+v", d)
+	}
+	if len(old.Terminating) != 1 || old.Terminating[0].Name != "a" || len(old.Pods) != 1 || old.Pods[0].Name != "b" {
+		t.Errorf("%+v, %+v", old.Terminating, old.Pods)
+	}
+}
+
 // FuzzObserve: whatever objects an API server might hold, the loop observes, decides, settles
 // and tells each, and a second look at the same caches is the same.
 func FuzzObserve(f *testing.F) {
