@@ -86,7 +86,10 @@ func (t *decider) diagnosis(next *time.Time) decision.Diagnosis {
 		}
 	}
 	found := look.Waiting(blocking)
-	if missing := c.Size - int64(len(c.Pods)); missing > 0 && c.Refusal != "" {
+	if f := t.undeleted(); f != nil {
+		found = append(found, *f)
+	}
+	if missing := c.Size - int64(len(c.Pods)); missing > 0 && c.Refusal != "" && !c.KeepsPods {
 		found = append(found, diagnosis.OfRefusal(diagnosis.Refusal{Namespace: t.s.Namespace, Message: c.Refusal, Count: missing, Since: c.RefusedSince}))
 	}
 	diagnosis.Rank(found)
@@ -94,6 +97,17 @@ func (t *decider) diagnosis(next *time.Time) decision.Diagnosis {
 		found[i].Unblocks = withoutTemplate(found[i].Unblocks)
 	}
 	return decision.Diagnosis{Findings: found}
+}
+
+// undeleted is who refuses that pods are deleted which are to go; nil for nobody.
+func (t *decider) undeleted() *decision.Finding {
+	c := t.from
+	n := c.Replicas - c.Size
+	if n <= 0 || !c.KeepsPods || !c.reported() {
+		return nil
+	}
+	f := diagnosis.OfDeletion(diagnosis.Refusal{Namespace: t.s.Namespace, Message: c.Refusal, Count: n, Since: c.RefusedSince})
+	return &f
 }
 
 // withoutTemplate leaves out that another template would help, with the pods deleted: an update

@@ -1,6 +1,7 @@
 package rollingupdate
 
 import (
+	"slices"
 	"time"
 
 	"github.com/loopscope/loopscope/controllers/diagnosis"
@@ -168,14 +169,17 @@ func (t *teller) ended() {
 func (t *teller) unreported() {
 	from, to := t.from, t.to
 	list := diagnosis.Relevant(t.waiting.Findings)
+	refused := slices.IndexFunc(list, func(f decision.Finding) bool { return f.Code == diagnosis.Delete })
 	switch {
+	case refused >= 0:
+		t.blocked(list[refused:], from, "")
 	case from.Replicas > from.Size:
 		n := from.Replicas - from.Size
 		t.is(decision.ToneMoving, "reporting", "moving", words("").Name(from.Name).Say(" is to have ").Count("from.size", from.Size).
 			Say(prose.Plural(from.Size, " pod", " pods")+" and still has ").Count("from.pods", from.Replicas),
 			words("Continues when "+prose.Plural(n, "that pod is", "those pods are")+" gone"))
 	case len(list) > 0 && to.Replicas < to.Size:
-		t.blocked(list, "")
+		t.blocked(list, to, "")
 	case from.Replicas < from.Size && from.reported():
 		n := from.Size - from.Replicas
 		t.is(decision.ToneMoving, "reporting", "moving", words("").Name(from.Name).Say(" is to have ").Count("from.size", from.Size).
@@ -220,19 +224,19 @@ func (t *teller) floorReached() {
 		if t.from.Size > 0 {
 			old = t.from.Name
 		}
-		t.blocked(list, old)
+		t.blocked(list, t.to, old)
 	}
 	t.tooLong()
 }
 
-// blocked tells what keeps the pods, and whose pods stay meanwhile.
-func (t *teller) blocked(list []decision.Finding, stays string) {
+// blocked tells what keeps the pods of one, and whose pods stay meanwhile.
+func (t *teller) blocked(list []decision.Finding, of *Controller, stays string) {
 	f := &list[0]
 	lead := append(decision.Words{}, f.Before...)
 	if f.Count == 1 && len(f.Pods) == 1 {
 		lead = lead.Say("pod ").Name(f.Pods[0])
 	} else {
-		lead = lead.Count(f.Fact(), f.Count).Say(prose.Plural(f.Count, " pod of ", " pods of ")).Name(t.to.Name)
+		lead = lead.Count(f.Fact(), f.Count).Say(prose.Plural(f.Count, " pod of ", " pods of ")).Name(of.Name)
 	}
 	lead = append(lead, f.After...)
 	if stays != "" {

@@ -124,6 +124,12 @@ var scenes = []scene{
 	{name: "reporting", comment: "Its loop has not seen the new size.", snapshot: moving(3, 1, 1, func(s *rollingupdate.Snapshot) { s.New.Observed, s.New.Generation = 1, 2 })},
 	{name: "reporting-old", comment: "The loop of the old one has not seen the new size.", snapshot: moving(2, 1, 1, func(s *rollingupdate.Snapshot) { s.Old.Observed, s.Old.Generation = 1, 2 })},
 	{name: "pods-to-go", comment: "A pod of the old one is not gone.", snapshot: moving(2, 1, 1, func(s *rollingupdate.Snapshot) { s.Old.Replicas = 3 })},
+	{name: "pods-kept", comment: "A webhook denies the deletion of a pod of the old one.", snapshot: moving(2, 1, 1, stepped(time.Minute), keptPods)},
+	{name: "pods-kept-long", comment: "The same for longer than the timeout.", snapshot: moving(2, 1, 1, stepped(6*time.Minute), says("False", "ProgressDeadlineExceeded"), keptPods)},
+	{name: "pods-kept-back", comment: "Going back, a webhook denies the deletion of a pod of the new one.", snapshot: moving(3, 0, 0, asks(aborted), says("True", "RollingUpdateAborting"), stepped(time.Minute), func(s *rollingupdate.Snapshot) {
+		s.New.Replicas, s.New.KeepsPods, s.New.Refusal, s.New.RefusedSince = 1, true, "unable to delete pods: storage is down", now.Add(-time.Minute)
+	})},
+	{name: "pods-to-go-refusal-before", comment: "A pod of the old one is not gone, and what was refused before is a creation.", snapshot: moving(2, 1, 1, keptPods, func(s *rollingupdate.Snapshot) { s.Old.KeepsPods = false })},
 	{name: "pods-to-come", comment: "Taken back while a pod of the new one is being made: it comes all the same.", snapshot: moving(2, 2, 1, asks(aborted), says("True", "RollingUpdateAborting"), func(s *rollingupdate.Snapshot) {
 		s.New.Replicas, s.New.Pods = 1, s.New.Pods[:1]
 	})},

@@ -143,6 +143,12 @@ func deletion(whose string, ago time.Duration, finalizers ...string) change {
 	}
 }
 
+// keptPods has a webhook deny that the old one deletes a pod.
+func keptPods(s *rollingupdate.Snapshot) {
+	s.Old.Replicas, s.Old.KeepsPods, s.Old.RefusedSince = 3, true, now.Add(-time.Minute)
+	s.Old.Refusal = `unable to delete pods: admission webhook "keep.example.com" denied the request: not on a Monday`
+}
+
 func withoutNew(s *rollingupdate.Snapshot) { s.New = nil }
 
 // ended is an update of which only the clean-up is left.

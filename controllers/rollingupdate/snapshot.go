@@ -107,8 +107,10 @@ type Controller struct {
 	Containers []Container `json:"containers,omitempty"`
 	// Progress is its condition Progressing, as it was published; nil for none.
 	Progress *decision.Condition `json:"progress,omitempty"`
-	// Refusal is the message of its condition ReplicaFailure; "" for none.
-	Refusal string `json:"refusal,omitempty"`
+	// Refusal is the message of its condition ReplicaFailure; "" for none. KeepsPods is set where
+	// that is of pods that could not be deleted.
+	Refusal   string `json:"refusal,omitempty"`
+	KeepsPods bool   `json:"keepsPods,omitempty"`
 	// Pods are its own pods that are neither finished nor on their way out.
 	Pods []Pod `json:"pods,omitempty"`
 

@@ -96,7 +96,11 @@ func (c *Cluster) addController(rc *rollingupdate.Controller, template int) {
 		Generation: rc.Generation, Deleting: rc.Deleting, Images: imagesOf(rc)}}
 	m.status = replicaset.Status{ObservedGeneration: rc.Observed, Replicas: rc.Replicas, FullyLabeled: rc.Replicas}
 	if rc.Refusal != "" {
-		m.status.Conditions = []decision.Condition{{Type: "ReplicaFailure", Status: "True", Reason: "FailedCreate", Message: rc.Refusal, Transition: rc.RefusedSince}}
+		reason := "FailedCreate"
+		if rc.KeepsPods {
+			reason = "FailedDelete"
+		}
+		m.status.Conditions = []decision.Condition{{Type: "ReplicaFailure", Status: "True", Reason: reason, Message: rc.Refusal, Transition: rc.RefusedSince}}
 	}
 	one := &replicationController{set: m, notes: *rc}
 	one.notes.Pods = nil
@@ -236,9 +240,10 @@ func (c *Cluster) seen(rc *replicationController) *rollingupdate.Controller {
 	out := rc.notes
 	out.RV, out.Generation, out.Observed, out.Deleting = rc.rs.RV, rc.rs.Generation, rc.status.ObservedGeneration, rc.rs.Deleting
 	out.Size, out.Replicas, out.Refusal, out.RefusedSince = rc.rs.Replicas, rc.status.Replicas, "", time.Time{}
+	out.KeepsPods = false
 	for _, cond := range rc.status.Conditions {
 		if cond.Type == "ReplicaFailure" && cond.Status == "True" {
-			out.Refusal, out.RefusedSince = cond.Message, cond.Transition
+			out.Refusal, out.RefusedSince, out.KeepsPods = cond.Message, cond.Transition, cond.Reason == "FailedDelete"
 		}
 	}
 	for _, p := range rc.pods {

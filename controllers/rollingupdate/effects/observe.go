@@ -270,7 +270,7 @@ func (t *updateSync) fillConditions(c *rollingupdate.Controller, rc *corev1.Repl
 			c.Progress = &told
 		case corev1.ReplicationControllerReplicaFailure:
 			if one.Status == corev1.ConditionTrue {
-				c.Refusal, c.RefusedSince = told.Message, one.LastTransitionTime.UTC()
+				c.Refusal, c.RefusedSince, c.KeepsPods = told.Message, one.LastTransitionTime.UTC(), one.Reason == "FailedDelete"
 			}
 		}
 	}

@@ -224,6 +224,12 @@ func TestObserve(t *testing.T) {
 	if x, err = caches.observe(t.Context(), "shop/refused"); err != nil || x.s.Old.Refusal != "exceeded quota" || !x.s.Old.RefusedSince.Equal(lab.At.Add(-time.Hour)) {
 		t.Errorf("%+v, %v", x.s.Old, err)
 	}
+	kept := refused.DeepCopy()
+	kept.Name, kept.UID, kept.Status.Conditions[0].Reason = "kept", "u-kept", "FailedDelete"
+	caches.Add(t, kept)
+	if y, err := caches.observe(t.Context(), "shop/kept"); err != nil || x.s.Old.KeepsPods || !y.s.Old.KeepsPods {
+		t.Errorf("%+v, %+v, %v", x.s.Old, y.s.Old, err)
+	}
 	// A note that does not go with the selector is refused, not followed.
 	caches.Add(t, noted("odd", notes{"parked": aParked}))
 	if x, err = caches.observe(t.Context(), "shop/odd"); err != nil || x.s.Old.Parked != nil || !strings.Contains(x.s.RequestError, "parked") {
