@@ -110,15 +110,28 @@ func (t *decider) undeleted() *decision.Finding {
 	return &f
 }
 
+// deletions are what a diagnosis adds to another template, as that reaches no pod that exists.
+var deletions = [...]string{" and the pod is deleted", " and the pods are deleted"}
+
 // withoutTemplate leaves out that another template would help, with the pods deleted: an update
-// is to another ReplicationController, whose template stays as it is.
+// is to another ReplicationController, whose template stays as it is. What is said behind that stays.
 func withoutTemplate(w decision.Words) decision.Words {
 	for i := range w {
-		if cause, _, ok := strings.Cut(w[i].Text, " or the template "); ok {
-			w = slices.Clone(w[:i+1])
-			w[i].Text = strings.TrimSuffix(cause, ",")
-			break
+		cause, change, ok := strings.Cut(w[i].Text, " or the template ")
+		if !ok {
+			continue
 		}
+		without := slices.Clone(w[:i+1])
+		without[i].Text = strings.TrimSuffix(cause, ",")
+		rest := append(words(change), w[i+1:]...)
+		for k := range rest {
+			for _, deletion := range deletions {
+				if _, behind, ok := strings.Cut(rest[k].Text, deletion); ok {
+					return slices.Concat(without, words(behind), rest[k+1:])
+				}
+			}
+		}
+		return without
 	}
 	return w
 }

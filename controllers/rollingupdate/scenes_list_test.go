@@ -140,6 +140,7 @@ var scenes = []scene{
 	{name: "floor", comment: "The new pod is not ready.", snapshot: moving(3, 1, 0, stepped(20*time.Second))},
 	{name: "not-created", comment: "The new pod is not in the cache yet.", snapshot: moving(3, 1, 0, stepped(20*time.Second), func(s *rollingupdate.Snapshot) { s.New.Pods, s.New.Replicas = nil, 0 })},
 	{name: "image", comment: "The new pod has no image.", snapshot: moving(3, 1, 0, blocked, stepped(20*time.Second))},
+	{name: "image-also", comment: "The new pod has no image, and another container of it fails, too.", snapshot: moving(3, 1, 0, blocked, stepped(20*time.Second), func(s *rollingupdate.Snapshot) { s.New.Pods[0].Also = "log" })},
 	{name: "min-ready", comment: "The new pod is ready, and not for long enough.", snapshot: moving(3, 1, 1, stepped(20*time.Second), func(s *rollingupdate.Snapshot) {
 		s.New.MinReady, s.New.Pods[0].ReadySince = 30, now.Add(-10*time.Second)
 	})},
