@@ -174,25 +174,37 @@ func (t *teller) unreported() {
 	case refused >= 0:
 		t.blocked(list[refused:], from, "")
 	case from.Replicas > from.Size:
-		n := from.Replicas - from.Size
-		t.is(decision.ToneMoving, "reporting", "moving", words("").Name(from.Name).Say(" is to have ").Count("from.size", from.Size).
-			Say(prose.Plural(from.Size, " pod", " pods")+" and still has ").Count("from.pods", from.Replicas),
-			words("Continues when "+prose.Plural(n, "that pod is", "those pods are")+" gone"))
+		t.miscounted(from, "from")
 	case len(list) > 0 && to.Replicas < to.Size:
 		t.blocked(list, to, "")
-	case from.Replicas < from.Size && from.reported():
-		n := from.Size - from.Replicas
-		t.is(decision.ToneMoving, "reporting", "moving", words("").Name(from.Name).Say(" is to have ").Count("from.size", from.Size).
-			Say(prose.Plural(from.Size, " pod", " pods")+", and its status shows ").Count("from.pods", from.Replicas),
-			words("Continues when it counts "+prose.Plural(n, "that pod", "those pods")+", too"))
+	case !from.reported():
+		t.unseen(from)
+	case from.Replicas < from.Size && from.Refusal == "":
+		t.miscounted(from, "from")
+	case !to.reported():
+		t.unseen(to)
 	default:
-		late := to
-		if !from.reported() {
-			late = from
-		}
-		t.is(decision.ToneMoving, "reporting", "moving", words("the status of ").Name(late.Name).Say(" does not show its new size yet"), words("Continues when it does"))
+		t.miscounted(to, "to")
 	}
 	t.tooLong()
+}
+
+// unseen is one whose loop has not seen its new size.
+func (t *teller) unseen(c *Controller) {
+	t.is(decision.ToneMoving, "reporting", "moving", words("the status of ").Name(c.Name).Say(" does not show its new size yet"), words("Continues when it does"))
+}
+
+// miscounted is one whose status counts more or fewer pods than it is to have. which begins its facts.
+func (t *teller) miscounted(c *Controller, which string) {
+	lead := words("").Name(c.Name).Say(" is to have ").Count(which+".size", c.Size).Say(prose.Plural(c.Size, " pod", " pods"))
+	n := c.Replicas - c.Size
+	then := words("Continues when " + prose.Plural(n, "that pod is", "those pods are") + " gone")
+	if n > 0 {
+		lead = lead.Say(" and still has ")
+	} else {
+		lead, then = lead.Say(", and its status shows "), words("Continues when it counts "+prose.Plural(-n, "that pod", "those pods")+", too")
+	}
+	t.is(decision.ToneMoving, "reporting", "moving", lead.Count(which+".pods", c.Replicas), then)
 }
 
 func (t *teller) period() {

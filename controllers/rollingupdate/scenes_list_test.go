@@ -124,6 +124,10 @@ var scenes = []scene{
 	{name: "reporting", comment: "Its loop has not seen the new size.", snapshot: moving(3, 1, 1, func(s *rollingupdate.Snapshot) { s.New.Observed, s.New.Generation = 1, 2 })},
 	{name: "reporting-old", comment: "The loop of the old one has not seen the new size.", snapshot: moving(2, 1, 1, func(s *rollingupdate.Snapshot) { s.Old.Observed, s.Old.Generation = 1, 2 })},
 	{name: "pods-to-go", comment: "A pod of the old one is not gone.", snapshot: moving(2, 1, 1, func(s *rollingupdate.Snapshot) { s.Old.Replicas = 3 })},
+	{name: "pods-missing", comment: "At the end its loop has seen the new size, and a pod of the new one is not there yet.", snapshot: moving(0, 3, 2, stepped(time.Minute), func(s *rollingupdate.Snapshot) {
+		s.New.Replicas, s.New.Pods = 2, s.New.Pods[:2]
+	})},
+	{name: "pods-too-many", comment: "At the end the new one still has a pod that is to go.", snapshot: moving(0, 3, 3, stepped(time.Minute), func(s *rollingupdate.Snapshot) { s.New.Replicas = 4 })},
 	{name: "pods-kept", comment: "A webhook denies the deletion of a pod of the old one.", snapshot: moving(2, 1, 1, stepped(time.Minute), keptPods)},
 	{name: "pods-kept-long", comment: "The same for longer than the timeout.", snapshot: moving(2, 1, 1, stepped(6*time.Minute), says("False", "ProgressDeadlineExceeded"), keptPods)},
 	{name: "pods-kept-back", comment: "Going back, a webhook denies the deletion of a pod of the new one.", snapshot: moving(3, 0, 0, asks(aborted), says("True", "RollingUpdateAborting"), stepped(time.Minute), func(s *rollingupdate.Snapshot) {
