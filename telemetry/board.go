@@ -68,6 +68,15 @@ func (b *Board) put(t *Trace) {
 	}
 }
 
+// keepOwner gives a sync that failed before it saw its object the owner that is known: it is
+// no news of that. Its caller is that of put.
+func (b *Board) keepOwner(t *Trace) {
+	blind := t.Failure != nil && !t.Gone && t.UID == "" && t.Owner == ""
+	if p := b.rows[t.Object]; blind && p != nil {
+		t.Owner = p.owner
+	}
+}
+
 // has reports whether an object is on the board, to the caller of put.
 func (b *Board) has(o Object) bool { return b.rows[o] != nil }
 

@@ -183,6 +183,7 @@ func (j *Journal) number(t *Trace) {
 // store keeps a trace. That its number is the last one is said at the end, when everything
 // else can be seen. The journal is locked.
 func (j *Journal) store(t *Trace, steered []Object) {
+	j.board.keepOwner(t)
 	j.wrote.note(t)
 	j.happened.note(t)
 	j.keep(t, steered)

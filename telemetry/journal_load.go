@@ -41,6 +41,7 @@ func (j *Journal) load(t *Trace) {
 	if t.Started.Before(j.began) {
 		j.began = t.Started
 	}
+	j.board.keepOwner(t)
 	k := j.hold(t, steered)
 	j.shelve(k, shelfLoaded, true)
 	j.oldest = t.Seq + 1

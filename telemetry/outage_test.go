@@ -307,3 +307,54 @@ func TestLackWords(t *testing.T) {
 		t.Error("no answer is worse than no login, that than no etcd, and that than not being ready")
 	}
 }
+
+// TestOwnerInAnOutage: a sync that could not even observe its object belongs to the owner of
+// before, on the board, in the family and in the story, until one says that there is another.
+func TestOwnerInAnOutage(t *testing.T) {
+	s, _ := interrupted()
+	s.traces = s.traces[:3]
+	creating := s.traces[2] // of webSet, and it got no answer
+	blind := s.sync(webSet, decision.ToneWaiting, telemetry.CodeUnanswered)
+	blind.UID, blind.Owner, blind.Report, blind.Rounds, blind.Failure, blind.Result = "", "", nil, nil, creating.Failure, telemetry.ResultFailed
+	loaded, err := telemetry.LoadJournal(telemetry.JournalOptions{Loops: telemetry.TestLoops}, cloned(s.traces))
+	if err != nil {
+		t.Fatal(err)
+	}
+	recorded := telemetry.NewJournal(telemetry.JournalOptions{Loops: telemetry.TestLoops})
+	for _, x := range cloned(s.traces) {
+		recorded.Record(x)
+	}
+	for name, j := range map[string]*telemetry.Journal{"recorded": recorded, "loaded": loaded} {
+		if list := j.Board().Children("replicaset", "shop", "web"); len(list) != 1 || list[0].UID != "" {
+			t.Errorf("%s: the children are %v", name, list)
+		}
+		if list := j.Family(web); len(list) != 4 {
+			t.Errorf("%s: %d syncs in the family", name, len(list))
+		}
+		at, list, err := telemetry.Collect(t.Context(), telemetry.TestLoops, j.Archive(), web, s.at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		story, ok := telemetry.NewExcerpt(telemetry.TestLoops, list).Story(at)
+		if !ok {
+			t.Fatalf("%s: there is no story", name)
+		}
+		if _, text := outageIn(t, story); !strings.Contains(text, "Pending: deciding on ReplicaSet web-1") {
+			t.Errorf("%s: the story tells %q", name, text)
+		}
+	}
+	orphan := s.sync(webSet, decision.ToneOK, "settled")
+	orphan.Owner = ""
+	recorded.Record(orphan)
+	if list := recorded.Board().Children("replicaset", "shop", "web"); len(list) != 0 {
+		t.Errorf("released, it is still a child: %v", list)
+	}
+}
+
+func cloned(traces []*telemetry.Trace) (list []*telemetry.Trace) {
+	for _, t := range traces {
+		c := *t
+		list = append(list, &c)
+	}
+	return list
+}

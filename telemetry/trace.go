@@ -70,7 +70,8 @@ type Trace struct {
 
 	Object
 	UID string `json:"uid,omitempty"`
-	// Owner is the controller of the object, where it has one (the Deployment of a ReplicaSet).
+	// Owner is the controller of the object, where it has one (the Deployment of a ReplicaSet):
+	// the last known one where the sync failed before it saw the object.
 	Owner string `json:"owner,omitempty"`
 
 	// Causes is every coalesced cause since the last sync of this key, oldest
