@@ -53,48 +53,62 @@ func (s *Pages) tell(q *page.Query) (*telemetry.Story, error) {
 	if err != nil {
 		return nil, err
 	}
-	story, ok := telemetry.NewExcerpt(s.Loops, s.Family(o)).WithOutages(s.Opts.Server().Outages()).WithLeadership(s.Opts.Leadership()).Story(x.Cursor)
-	if !ok || story.Open {
-		older, found, err := s.storyAt(q, o, x.Cursor.Started)
-		switch {
-		case found:
-			return older, nil
-		case err != nil && !errors.Is(err, telemetry.ErrNotKept) && !ok: // Nobody knows whether there is one.
-			return nil, fmt.Errorf("read the history of %s: %w", o.Key(), err)
-		case !ok:
-			return nil, s.noStory(o)
-		}
-	}
-	if story.Settled.IsZero() && !x.Pinned { // The page of the object says the same.
+	story, current, err := s.find(q, x)
+	if err == nil && current && story.Settled.IsZero() && !x.Pinned { // The page of the object says the same.
 		said, at := s.SaidThen(x.Newest, q.Now)
 		story.Sentence, story.Text = said, said.At(at)
 		if at.Before(q.Now) {
 			story.AsOf = at.UTC()
 		}
 	}
-	return story, nil
+	return story, err
+}
+
+// find is the story of the sync under the cursor. It is not current where the history knows
+// another one alone, from before that sync.
+func (s *Pages) find(q *page.Query, x *subject.Subject) (story *telemetry.Story, current bool, err error) {
+	story, ok := s.excerpt(s.Family(x.Object)).Story(x.Cursor)
+	if ok && !story.Open {
+		return story, true, nil
+	}
+	of, older, err := s.storyAt(q, x.Object, x.Cursor.Started)
+	switch current = of != nil && of.Epoch == x.Cursor.Epoch && of.Seq == x.Cursor.Seq; {
+	case ok && !(current && older != nil): // The history lags behind, or fails.
+		return story, true, nil
+	case older != nil:
+		return older, current, nil
+	case err != nil && !errors.Is(err, telemetry.ErrNotKept): // Nobody knows whether there is one.
+		return nil, false, fmt.Errorf("read the history of %s: %w", x.Object.Key(), err)
+	}
+	return nil, false, s.noStory(x.Object)
 }
 
 // storyThen tells what was under way at a moment that somebody asks for.
 func (s *Pages) storyThen(q *page.Query, o telemetry.Object, at time.Time) (*telemetry.Story, error) {
-	story, found, err := s.storyAt(q, o, at)
+	_, story, err := s.storyAt(q, o, at)
 	switch {
 	case err != nil:
 		return nil, s.NotFoundThen(o, at, err)
-	case !found:
+	case story == nil:
 		return nil, s.noStory(o)
 	}
 	return story, nil
 }
 
-// storyAt tells what was under way at that moment, from the history, if anything was.
-func (s *Pages) storyAt(q *page.Query, o telemetry.Object, at time.Time) (*telemetry.Story, bool, error) {
+// storyAt tells what was under way at that moment, from the history, if anything was, and
+// which sync was in force.
+func (s *Pages) storyAt(q *page.Query, o telemetry.Object, at time.Time) (*telemetry.Trace, *telemetry.Story, error) {
 	t, list, err := s.collect(q, o, at)
 	if err != nil {
-		return nil, false, err
+		return nil, nil, err
 	}
-	story, ok := telemetry.NewExcerpt(s.Loops, list).WithOutages(s.Opts.Server().Outages()).WithLeadership(s.Opts.Leadership()).Story(t)
-	return story, ok, nil
+	story, _ := s.excerpt(list).Story(t)
+	return t, story, nil
+}
+
+// excerpt links syncs, with what is known beside them.
+func (s *Pages) excerpt(list []*telemetry.Trace) *telemetry.Excerpt {
+	return telemetry.NewExcerpt(s.Loops, list).WithOutages(s.Opts.Server().Outages()).WithLeadership(s.Opts.Leadership())
 }
 
 func (s *Pages) collect(q *page.Query, o telemetry.Object, at time.Time) (*telemetry.Trace, []*telemetry.Trace, error) {
