@@ -114,11 +114,12 @@ type Waited struct {
 // the excerpt, which should hold the syncs of the Deployment and of its ReplicaSets. Those of what an
 // object steers belong to its story as those of what it controls do.
 func (e *Excerpt) Story(t *Trace) (*Story, bool) {
-	syncs := e.of(t)
+	syncs, over := e.of(t)
 	part, ok := storyRangeOf(e.loops, syncs, slices.Index(syncs, t))
 	if !ok {
 		return nil, false
 	}
+	part.before = over
 	kin := kinOf(e.loops, t.Object, syncs[part.first:part.last+1]...)
 	s := &Story{Object: t.Object, UID: t.UID, Open: part.open, Began: e.began(kin, syncs[part.first])}
 	newest := syncs[part.last]
@@ -134,21 +135,39 @@ func (e *Excerpt) Story(t *Trace) (*Story, bool) {
 	return s, true
 }
 
-// of is every sync of the same object in the excerpt.
-func (e *Excerpt) of(t *Trace) []*Trace {
-	var list []*Trace
+// of is every sync of the same object in the excerpt, and when the first one of another object
+// of that name started; zero where there is none.
+func (e *Excerpt) of(t *Trace) (list []*Trace, over time.Time) {
+	uid := ""
 	for _, x := range e.traces {
-		if x.Object == t.Object && (x.UID == t.UID || x.UID == "" || t.UID == "") {
-			list = append(list, x)
+		switch {
+		case x.Object != t.Object:
+			continue
+		case len(list) > 0 && another(list[len(list)-1], uid, x):
+			if slices.Contains(list, t) {
+				return list, x.Started
+			}
+			list, uid = nil, ""
 		}
+		list, uid = append(list, x), cmp.Or(x.UID, uid)
 	}
-	return list
+	return list, time.Time{}
+}
+
+// another reports whether a sync is of another object than those before it, of which the last
+// and the UID are given. One that does not know is of the same, unless that was gone.
+func another(last *Trace, uid string, t *Trace) bool {
+	if t.UID != "" && uid != "" {
+		return t.UID != uid
+	}
+	return last.Gone && !t.Gone
 }
 
 // storyRange is a story among the syncs of its Deployment: first to last.
 type storyRange struct {
 	first, last   int
 	open, settled bool
+	before        time.Time // when another object of that name was seen; zero where none was
 }
 
 // storyRangeOf finds the story that sync at belongs to. A sync that decided nothing,
@@ -213,9 +232,10 @@ func (e *Excerpt) began(kin *kin, first *Trace) time.Time {
 }
 
 // within are the syncs of the family from the beginning to the end of the
-// story: up to where it is quiet after it was settled, or the next one begins.
+// story: up to where it is quiet after it was settled, or the next one begins, be it of another
+// object of that name.
 func (e *Excerpt) within(kin *kin, syncs []*Trace, s storyRange, from time.Time) []*Trace {
-	next := time.Time{}
+	next := s.before
 	for _, x := range syncs[s.last+1:] {
 		if s.settled && unsettled(x) {
 			next = x.Started

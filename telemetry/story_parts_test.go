@@ -497,18 +497,26 @@ func TestStepsEnd(t *testing.T) {
 
 // TestSyncsOfAStory are those of one object: another of its name has another UID.
 func TestSyncsOfAStory(t *testing.T) {
-	sync := func(name, uid string) *Trace {
+	var all []*Trace
+	sync := func(name, uid string, gone bool) *Trace {
 		x := quiet(name)
-		x.UID = uid
+		x.UID, x.Gone, x.Started = uid, gone, clock(float64(len(all)))
+		all = append(all, x)
 		return x
 	}
-	one, unknown := sync("web", "1"), sync("web", "")
-	e := NewExcerpt(TestLoops, []*Trace{one, sync("api", "1"), sync("web", "2"), unknown, sync("api", "")})
-	if got := e.of(one); !slices.Equal(got, []*Trace{one, unknown}) {
-		t.Errorf("%d syncs of one whose UID is known", len(got))
-	}
-	if got := e.of(unknown); len(got) != 3 {
-		t.Errorf("%d syncs of one whose UID is not known", len(got))
+	one, _, blind := sync("web", "1", false), sync("api", "1", false), sync("web", "", false)
+	two, _, lost, gone, still := sync("web", "2", false), sync("api", "", false), sync("web", "", false), sync("web", "", true), sync("web", "", true)
+	unseen, three := sync("web", "", false), sync("web", "3", false)
+	e := NewExcerpt(TestLoops, all)
+	for name, c := range map[string]struct {
+		of   []*Trace
+		over time.Time
+	}{"the first": {[]*Trace{one, blind}, two.Started}, "the second": {[]*Trace{two, lost, gone, still}, unseen.Started}, "the third": {[]*Trace{unseen, three}, time.Time{}}} {
+		for i, x := range c.of {
+			if got, over := e.of(x); !slices.Equal(got, c.of) || !over.Equal(c.over) {
+				t.Errorf("%s, by its sync %d: %d syncs, over at %s", name, i, len(got), over)
+			}
+		}
 	}
 }
 

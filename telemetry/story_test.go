@@ -185,7 +185,7 @@ func TestStoriesOfOneDeploymentAreApart(t *testing.T) {
 }
 
 // TestStoryIsOfOneObject: another one of the same name has stories of its own, and a sync
-// that does not know which of them it was of is of either.
+// that does not know which of them it was of is of the one that was seen last.
 func TestStoryIsOfOneObject(t *testing.T) {
 	for name, c := range map[string]struct {
 		first, later string // UIDs of the syncs
@@ -204,6 +204,54 @@ func TestStoryIsOfOneObject(t *testing.T) {
 		story, ok := telemetry.NewExcerpt(telemetry.TestLoops, s.traces).Story(s.traces[4])
 		if !ok || !story.Began.Equal(s.traces[5-c.syncs].Started) {
 			t.Errorf("%s: story %t of %+v, want it from sync %d on", name, ok, story, 6-c.syncs)
+		}
+	}
+}
+
+// TestStoryEndsWithItsObject: the sync that finds it gone is the last of its story, and none of
+// the next object of that name.
+func TestStoryEndsWithItsObject(t *testing.T) {
+	s := &saga{at: sagaBegan}
+	gone := func() {
+		x := s.sync(web, decision.ToneNeutral, "gone", event(telemetry.CauseDeleted, "Deployment web", "9"))
+		x.UID, x.Report, x.Gone = "", nil, true
+	}
+	create := func(uid string) {
+		s.at = s.at.Add(5 * time.Hour)
+		created := s.sync(web, decision.ToneMoving, "new", event(telemetry.CauseAdded, "Deployment web", "10"))
+		writes(created, decision.CreateReplicaSet, "web-2", "11").UID = uid
+	}
+	s.sync(web, decision.ToneOK, "settled")
+	s.sync(web, decision.ToneMoving, "new", event(telemetry.CauseModified, "Deployment web", "8"))
+	gone()
+	gone()
+	create("uid-2")
+	creates(s.sync(webSet, decision.ToneMoving, "creating"), "web-1-x")
+	s.sync(web, decision.ToneOK, "settled").UID = "uid-2"
+	gone()
+	create("uid-3")
+	for name, c := range map[string]struct {
+		syncs       []int // by number, of which each has the same story
+		began, last int
+		settled     bool
+	}{
+		"the first":  {[]int{2, 3, 4}, 2, 4, false},
+		"the second": {[]int{5, 7}, 5, 7, true},
+		"its end":    {[]int{8}, 8, 8, false},
+		"the third":  {[]int{9}, 9, 9, false},
+	} {
+		for _, n := range c.syncs {
+			story, ok := telemetry.NewExcerpt(telemetry.TestLoops, s.traces).Story(s.traces[n-1])
+			if !ok || story.Open || story.Settled.IsZero() == c.settled {
+				t.Fatalf("%s, from sync %d: %t, %+v", name, n, ok, story)
+			}
+			if d := s.traces[c.began-1].Started.Sub(story.Began); d < 0 || d > time.Second {
+				t.Errorf("%s, from sync %d: it began at %s, %s before sync %d", name, n, story.Began, d, c.began)
+			}
+			last := story.Beats[len(story.Beats)-1]
+			if last.Sync == nil || last.Sync.Seq > uint64(c.last) || story.Sentence.Code != s.traces[c.last-1].Sentence.Code {
+				t.Errorf("%s, from sync %d: it ends with %q:\n%s", name, n, story.Sentence.Code, told(story))
+			}
 		}
 	}
 }
