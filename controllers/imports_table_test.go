@@ -375,7 +375,7 @@ var rules = []rule{
 			traces, recordings, {"cmd/internal/app", "the program itself"}, {"cmd/internal/secure", "the flags of its port for others"}, {"cmd/internal/replay", "recorded syncs decided again"},
 			{"cmd/internal/create", "objects of files"}, {"cmd/internal/rolling", "rolling updates"}, {"cmd/internal/migrate", "ReplicationControllers that become Deployments"},
 			{"cmd/internal/installed", "a console that runs in the cluster"}, {"cmd/internal/signin", "the token of the console"},
-			{"web/flow", "the loops drawn"}, {"views", "the drawing"}, {"static", "its style"}, filtered, cleaning, masking, wording,
+			{"web/flow", "the loops drawn"}, {"views", "the drawing"}, {"static", "its style"}, filtered, factual, cleaning, masking, wording,
 		}, pureOnes...),
 		third: []allowance{
 			{"github.com/spf13/cobra", "commands"}, {"github.com/spf13/pflag", "their flags"},

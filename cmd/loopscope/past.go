@@ -12,6 +12,7 @@ import (
 	"github.com/loopscope/loopscope/cmd/internal/app"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/web/facts"
 )
 
 // fromHistory writes what a history file holds.
@@ -29,7 +30,7 @@ func (o *exportOptions) fromHistory(ctx context.Context, s streams, q telemetry.
 	return o.copyArchive(ctx, s, archive, out, q)
 }
 
-// recalled is a sync of the history, and the moment as of which it is told.
+// recalled is a sync of the history as it was told at a moment, and that moment.
 type recalled struct {
 	trace *telemetry.Trace
 	at    time.Time
@@ -120,7 +121,25 @@ func asOf(ctx context.Context, archive telemetry.Archive, object telemetry.Objec
 	if errors.Is(err, telemetry.ErrNotKept) {
 		err = notKept(ctx, archive, object, at)
 	}
-	return recalled{trace, at}, err
+	if err != nil {
+		return recalled{}, err
+	}
+	return recalled{toldAt(trace, at), at}, nil
+}
+
+// toldAt is a sync as it was told at a moment: where the clock alone had made another sentence
+// of it by then, with that one, what it finds and its numbers.
+func toldAt(t *telemetry.Trace, at time.Time) *telemetry.Trace {
+	if !facts.Outdated(t.Sentence, at) {
+		return t
+	}
+	snapshot, err := t.Decided(app.Recorded())
+	if err != nil {
+		return t // A recording of a later version: what was said stands.
+	}
+	told, again := facts.TellAgain(snapshot.Begin(), t, at), *t
+	again.Sentence, again.Diagnosis, again.Numbers = told.Sentence, told.Diagnosis, told.Numbers
+	return &again
 }
 
 func numbered(ctx context.Context, archive telemetry.Archive, epoch string, seq uint64) (recalled, error) {

@@ -27,7 +27,13 @@ var night = time.Date(2026, 11, 21, 3, 2, 24, 0, time.UTC)
 // syncOf is the sync that the real rules make of a stuck rollout then.
 func syncOf(t *testing.T, epoch string, seq uint64, now time.Time) *telemetry.Trace {
 	t.Helper()
-	s := stuck(now)
+	return decided(t, stuck(now), epoch, seq)
+}
+
+// decided is the sync that the real rules make of a snapshot.
+func decided(t *testing.T, s *deployment.Snapshot, epoch string, seq uint64) *telemetry.Trace {
+	t.Helper()
+	now := s.Now
 	raw, err := json.Marshal(s)
 	if err != nil {
 		t.Fatal(err)

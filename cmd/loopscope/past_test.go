@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/loopscope/loopscope/cmd/internal/app"
+	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/history"
+)
+
+// starting is a sync that saw a new pod start, and found nothing wrong with it yet.
+func starting(t *testing.T, now time.Time) *telemetry.Trace {
+	t.Helper()
+	s := stuck(now)
+	pod := &s.ReplicaSets[1].Blocking[0]
+	*pod = deployment.Pod{Name: pod.Name, Phase: "Pending", Node: "n1", Reason: "ContainerCreating", Created: now.Add(-5 * time.Second), Since: now.Add(-5 * time.Second)}
+	s.Status.Conditions[1].Updated, s.LastProgress = now.Add(-5*time.Second), now.Add(-5*time.Second)
+	return decided(t, s, "aaaa", 311)
+}
+
+// pageAt is what the page of the same history says as of a moment.
+func pageAt(t *testing.T, file, at string) (sentence string) {
+	t.Helper()
+	recording := filepath.Join(t.TempDir(), "night.jsonl.gz")
+	if _, err := run(t, "export", "--history", file, "-o", recording); err != nil {
+		t.Fatal(err)
+	}
+	a, err := app.NewView(t.Context(), app.ViewOptions{File: recording, Listen: "127.0.0.1:0", Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = a.Stop(context.WithoutCancel(t.Context())) })
+	var twin struct {
+		Page struct{ Head struct{ Sentence string } }
+	}
+	if err := json.Unmarshal([]byte(page(t, a.URL()+"/deployments/shop/web.json?at="+at)), &twin); err != nil {
+		t.Fatal(err)
+	}
+	return twin.Page.Head.Sentence
+}
+
+// TestExplainTheMoment: of a moment at which the clock alone had made another sentence of the last
+// sync, that one is told, as on the page, with what it finds and its exit code.
+func TestExplainTheMoment(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "history.db")
+	store, err := history.Open(file, history.Options{Clock: func() time.Time { return night.Add(time.Hour) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Add(t.Context(), starting(t, night)); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		after time.Duration
+		tone  decision.Tone
+		finds int
+	}{{5 * time.Second, decision.ToneMoving, 0}, {9 * time.Minute, decision.ToneWaiting, 1}} {
+		at := stamp(night.Add(c.after))
+		args := []string{"explain", "deployment/web", "-n", "shop", "--at", at, "--history", file, "--exit-code"}
+		out, err := run(t, args...)
+		if needs := errors.As(err, new(needsYou)); needs != (c.tone == decision.ToneWaiting) || err != nil && !needs {
+			t.Errorf("%s later it ends with %v", c.after, err)
+		}
+		want := strings.Replace(pageAt(t, file, at), " is ", " was ", 1)
+		if !strings.Contains(out, want) || strings.Contains(out, "WHY PODS ARE NOT AVAILABLE") != (c.finds > 0) {
+			t.Errorf("%s later it does not say %q, or does not find %d:\n%.900s", c.after, want, c.finds, out)
+		}
+		out, _ = run(t, append(args, "-o", "json")...)
+		var said explained
+		if err := json.Unmarshal([]byte(out), &said); err != nil {
+			t.Fatal(err)
+		}
+		if said.Text != want || said.Sentence.Tone != c.tone || len(said.Diagnosis.Findings) != c.finds {
+			t.Errorf("%s later JSON says %q, %s, with %d findings", c.after, said.Text, said.Sentence.Tone, len(said.Diagnosis.Findings))
+		}
+	}
+}
