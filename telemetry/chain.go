@@ -84,7 +84,7 @@ func (e *Excerpt) effects(t *Trace) []step {
 			continue
 		}
 		for _, s := range e.seen[what] {
-			if !s.by.Started.Before(t.Started) {
+			if !s.by.Started.Before(t.Started) && (what.rv != "" || e.deleterOf(what, s.by, s.cause) == t) {
 				steps = append(steps, step{s.cause, s.by})
 			}
 		}

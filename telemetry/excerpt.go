@@ -15,7 +15,9 @@ type Excerpt struct {
 	traces []*Trace // by when they started
 	byID   map[syncID]*Trace
 	writes map[written]*Trace
-	seen   map[written][]observation
+	// lives are the beginnings and ends of what had a name, in their order: names come back.
+	lives map[written][]turn
+	seen  map[written][]observation
 	// outages are those that are known beside what the syncs tell.
 	outages    []Outage
 	leadership Leadership
@@ -33,11 +35,17 @@ type observation struct {
 	cause *Cause
 }
 
+// turn is a sync that created or deleted an object.
+type turn struct {
+	by      *Trace
+	deleted bool
+}
+
 // NewExcerpt links the traces of these loops, which may come in any order.
 func NewExcerpt(loops decision.Loops, traces []*Trace) *Excerpt {
 	e := &Excerpt{
 		loops: loops, traces: slices.Clone(traces), byID: make(map[syncID]*Trace, len(traces)),
-		writes: make(map[written]*Trace, 2*len(traces)), seen: make(map[written][]observation, 2*len(traces)),
+		writes: make(map[written]*Trace, 2*len(traces)), lives: map[written][]turn{}, seen: make(map[written][]observation, 2*len(traces)),
 	}
 	slices.SortStableFunc(e.traces, func(a, b *Trace) int {
 		return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.Seq, b.Seq))
@@ -58,10 +66,38 @@ func idOf(t *Trace) syncID { return syncID{t.Epoch, t.Seq} }
 
 func (e *Excerpt) wrote(t *Trace) {
 	for _, w := range t.Writes(e.loops) {
-		if what, ok := w.what(t.Object); ok {
+		what, ok := w.what(t.Object)
+		if !ok {
+			continue
+		}
+		if what.rv != "" {
 			e.writes[what] = t
+			what.rv = ""
+		}
+		if created := w.creates(); created || w.RV == "" {
+			e.lived(what, turn{t, !created})
 		}
 	}
+}
+
+// lived adds a turn to the life of what has that name. A sync that deletes an object and
+// creates another of its name has one, which is the deletion.
+func (e *Excerpt) lived(name written, x turn) {
+	list := e.lives[name]
+	if n := len(list); n > 0 && list[n-1].by == x.by {
+		list[n-1].deleted = list[n-1].deleted || x.deleted
+		return
+	}
+	e.lives[name] = append(list, x)
+}
+
+// creates reports whether it made an object.
+func (w *Write) creates() bool {
+	switch w.Kind {
+	case decision.Create, decision.CreateReplicaSet, decision.CreatePods:
+		return true
+	}
+	return false
 }
 
 // what is the version of an object that a write made. A deletion makes none,
@@ -103,8 +139,31 @@ func (e *Excerpt) WriterOf(t *Trace, c *Cause) *Trace {
 	if c.Sync != 0 {
 		return e.byID[syncID{t.Epoch, c.Sync}]
 	}
-	if what, ok := seenIn(t, c); ok {
-		return e.writes[what]
+	what, ok := seenIn(t, c)
+	switch {
+	case !ok:
+		return nil
+	case what.rv == "":
+		return e.deleterOf(what, t, c)
+	}
+	return e.writes[what]
+}
+
+// deleterOf is the sync that deleted what has that name before t was told so; nil where what it
+// deleted has been created again since, so that it was somebody else.
+func (e *Excerpt) deleterOf(name written, t *Trace, c *Cause) *Trace {
+	told := t.Started
+	if !c.At.IsZero() {
+		told = c.At
+	}
+	for _, x := range slices.Backward(e.lives[name]) {
+		if x.by == t || x.by.Started.After(told) {
+			continue
+		}
+		if x.deleted {
+			return x.by
+		}
+		return nil
 	}
 	return nil
 }

@@ -380,3 +380,64 @@ func TestStoryOfAHandScaledReplicaSet(t *testing.T) {
 		t.Errorf("%d changes by others:\n%s", story.Counts.Changes, text)
 	}
 }
+
+// TestDeletionOfWhatCameBack: the hash of a template that comes back names the same ReplicaSet.
+// Whoever deletes that one is not the sync that deleted the one before.
+func TestDeletionOfWhatCameBack(t *testing.T) {
+	s := &saga{at: sagaBegan}
+	gone := event(telemetry.CauseDeleted, "ReplicaSet web-1", "")
+	writes(s.sync(web, decision.ToneMoving, "new"), decision.DeleteReplicaSet, "web-1", "")
+	s.sync(web, decision.ToneMoving, "new", gone)
+	writes(s.sync(web, decision.ToneMoving, "new"), decision.CreateReplicaSet, "web-1", "20")
+	s.sync(web, decision.ToneMoving, "new", event(telemetry.CauseAdded, "ReplicaSet web-1", "20"))
+	gone.OldRV = "20"
+	byHand := s.sync(web, decision.ToneMoving, "new", gone)
+	e := telemetry.NewExcerpt(telemetry.TestLoops, s.traces)
+	if by := e.WriterOf(byHand, &byHand.Causes[0]); by != nil {
+		t.Errorf("sync %d is said to have deleted what somebody else did", by.Seq)
+	}
+	if by := e.WriterOf(s.traces[1], &s.traces[1].Causes[0]); by != s.traces[0] {
+		t.Errorf("the first deletion was by %+v", by)
+	}
+	story, ok := e.Story(byHand)
+	if want := "04.9 ReplicaSet web-1 was deleted\n"; !ok || strings.Count(told(story), "was deleted") != 1 || !strings.Contains(told(story), want) {
+		t.Errorf("a story %t without %q or with another deletion:\n%s", ok, want, told(story))
+	}
+}
+
+// TestDeletionsOfOneName: each leads to the syncs that were told of it, and of these back.
+func TestDeletionsOfOneName(t *testing.T) {
+	for name, created := range map[string]bool{"with the creation in between": true, "without it": false} {
+		s := &saga{at: sagaBegan}
+		gone := event(telemetry.CauseDeleted, "ReplicaSet web-1", "")
+		for range 2 {
+			writes(s.sync(web, decision.ToneMoving, "new"), decision.DeleteReplicaSet, "web-1", "")
+			s.sync(web, decision.ToneMoving, "new", gone)
+			if x := s.sync(web, decision.ToneMoving, "new"); created {
+				writes(x, decision.CreateReplicaSet, "web-1", fmt.Sprint("rv", x.Seq))
+			}
+		}
+		e := telemetry.NewExcerpt(telemetry.TestLoops, s.traces)
+		for i, want := range map[int]string{1: "2(1)", 4: "5(4)"} {
+			if got := tree(e.Chain(s.traces[i]).Origins); got != want {
+				t.Errorf("%s: sync %d came of %s, want %s", name, i+1, got, want)
+			}
+		}
+		for i, want := range map[int]string{0: "1(2)", 3: "4(5)"} {
+			if got := tree(e.Chain(s.traces[i]).Effects); got != want {
+				t.Errorf("%s: of sync %d came %s, want %s", name, i+1, got, want)
+			}
+		}
+	}
+}
+
+// TestDeletedAndCreatedInOneSync: what a sync replaces under its name, it deleted.
+func TestDeletedAndCreatedInOneSync(t *testing.T) {
+	s := &saga{at: sagaBegan}
+	x := writes(s.sync(web, decision.ToneMoving, "new"), decision.Delete, "web-1", "")
+	writes(x, decision.Create, "web-1", "20")
+	seen := s.sync(web, decision.ToneMoving, "new", event(telemetry.CauseDeleted, "ReplicaSet web-1", ""))
+	if by := telemetry.NewExcerpt(telemetry.TestLoops, s.traces).WriterOf(seen, &seen.Causes[0]); by != x {
+		t.Errorf("it was deleted by %+v", by)
+	}
+}
