@@ -21,13 +21,17 @@ func keyed(kind key, keys ...string) form {
 		if plural {
 			end++
 		}
+		key := s[begin:end]
+		if kind != keyShort {
+			end = pastNumber(s, end)
+		}
 		sign, found := signAt(s, end)
 		if !found {
 			return flagged(s, begin, end)
 		}
 		from, to, quoted := valueAt(s, sign.end)
 		switch word := s[from:to]; {
-		case word == "" || never(word) || !quoted && sign.opens(word) || ofName(s, begin, end) || plural && number(word):
+		case word == "" || never(word) || !quoted && sign.opens(word) || ofName(s[:begin], key) || plural && number(word):
 			return nowhere()
 		case sign.colon && (word == "Invalid" || word == "Unsupported" || word == "Duplicate"):
 			return invalid(s, to)
@@ -49,13 +53,32 @@ func keyed(kind key, keys ...string) form {
 // nowhere is the place of what is not found.
 func nowhere() (from, to int) { return }
 
+// pastNumber is behind the number of a key of which there are several: password2, PASSWORD_2.
+func pastNumber(s string, i int) int {
+	at := i
+	if at < len(s) && strings.IndexByte("-_.", s[at]) >= 0 {
+		at++
+	}
+	end := at
+	for end < len(s) && end <= at+maxNumber && '0' <= s[end] && s[end] <= '9' {
+		end++
+	}
+	if end == at || end > at+maxNumber {
+		return i
+	}
+	return end
+}
+
+// maxNumber is how many digits the number of a key may have: those of a year.
+const maxNumber = 4
+
 // secrets are counted in quotas; their plural is no key.
 func secrets(key string) bool { return strings.EqualFold(key, "secret") }
 
-// ofName reports whether a key is one that the name of a Secret follows.
-func ofName(s string, begin, end int) bool {
-	before := strings.TrimRight(strings.ToLower(s[max(0, begin-len("existing_")):begin]), "-_")
-	return secrets(s[begin:end]) && (strings.HasSuffix(before, "existing") || strings.HasSuffix(before, "pull"))
+// ofName reports whether a key behind that text is one that the name of a Secret follows.
+func ofName(before, key string) bool {
+	before = strings.TrimRight(strings.ToLower(before[max(0, len(before)-len("existing_")):]), "-_")
+	return secrets(key) && (strings.HasSuffix(before, "existing") || strings.HasSuffix(before, "pull"))
 }
 
 // invalid is the value that the API server quotes when it refuses one.

@@ -156,6 +156,10 @@ var credentials = []struct{ text, secret string }{
 	// Keys.
 	{"dbpass=hunter2", "hunter2"},
 	{"passwords=hunter2", "hunter2"},
+	{"DB_PASSWORD_2=hunter2", "hunter2"},
+	{"PASSWORD1=hunter2", "hunter2"},
+	{`{"dbPassword2":"hunter2"}`, "hunter2"},
+	{"API_KEY_2: hunter2", "hunter2"},
 	{"tokens=hunter2", "hunter2"},
 	{"credentials=hunter2", "hunter2"},
 	{"creds=hunter2", "hunter2"},
