@@ -11,8 +11,12 @@ import (
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
-// export makes the spans of one sync.
+// export makes the spans of one sync. Of what a standby would have done there are none:
+// the leader's own say what was.
 func (e *Exporter) export(t *telemetry.Trace) {
+	if t.Standby {
+		return
+	}
 	m := momentsOf(t)
 	links, others := e.causes(t)
 	ctx, span := e.tracer.Start(named(context.Background(), spanName{epoch: t.Epoch, sync: t.Seq}), "sync "+t.Loop,

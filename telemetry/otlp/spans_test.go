@@ -35,7 +35,7 @@ func told(t *testing.T, j *telemetry.Journal, x *telemetry.Trace) string {
 	e.export(x)
 	spans := memory.GetSpans()
 	slices.Reverse(spans) // The sync ends last.
-	slices.Reverse(spans[1:])
+	slices.Reverse(spans[min(1, len(spans)):])
 	key := func(c trace.SpanContext) string { return c.TraceID().String() + c.SpanID().String() }
 	ids := map[string]string{}
 	for sync := range uint64(9) {
@@ -169,6 +169,18 @@ func TestSpansOfABareSync(t *testing.T) {
 		Queued: after(9), Started: after(2), Ended: after(1), Result: telemetry.ResultPanicked, Gone: true,
 		Rounds: []decision.Round{{Verdict: decision.Verdict{Actions: []decision.Action{{Kind: decision.Adopt, Target: decision.Ref{Kind: "Pod", Name: "p"}}}}, Outcomes: []decision.Outcome{{State: decision.Written}}}}}
 	golden(t, "testdata/bare.txt", told(t, family(), x))
+}
+
+// TestAStandbyHasNoSpans: the leader's say what was done.
+func TestAStandbyHasNoSpans(t *testing.T) {
+	x := &telemetry.Trace{Epoch: "7c41", Seq: 5, Object: telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}, Started: noon, Ended: after(9)}
+	if told(t, family(), x) == "" {
+		t.Error("a sync has no span")
+	}
+	x.Standby = true
+	if got := told(t, family(), x); got != "" {
+		t.Errorf("what would have been done has spans:\n%s", got)
+	}
 }
 
 // TestFailure: only a sync that failed has an error, which is its own or its result.
