@@ -1,6 +1,7 @@
 package otlp
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -141,24 +142,22 @@ func heldAttributes(h *decision.Held, round int, now time.Time) []attribute.KeyV
 	return s
 }
 
-// verbs are the API's, by the kind of write.
-var verbs = map[decision.ActionKind]string{
-	decision.CreateReplicaSet: "create", decision.UpdateReplicaSet: "update", decision.DeleteReplicaSet: "delete",
-	decision.UpdateDeployment: "update", decision.CreatePods: "create", decision.DeletePods: "delete",
-	decision.Adopt: "patch", decision.Release: "patch", telemetry.WriteStatus: "update",
-}
+// verbs are the API's of writes that are called otherwise.
+var verbs = map[string]string{"scale": "update", "label": "patch", "adopt": "patch", "release": "patch", "apply": "patch"}
 
-// request is the verb and the resource of a write, as an audit log has them.
+// request is the verb and the resource of a write, as an audit log has them. Behind the hyphen
+// of its kind stands the resource or a subresource: "create-pods", "update-status".
 func request(w *telemetry.Write, t *telemetry.Trace) (verb, resource string) {
 	kind, _, _ := strings.Cut(w.Object, " ")
 	if kind == "" {
 		kind = t.Loop
 	}
 	resource = strings.ToLower(kind) + "s"
-	if w.Kind == telemetry.WriteStatus {
-		resource += "/status"
+	verb, of, _ := strings.Cut(string(w.Kind), "-")
+	if of != "" && !strings.HasPrefix(resource, of) {
+		resource += "/" + of
 	}
-	return verbs[w.Kind], resource
+	return cmp.Or(verbs[verb], verb), resource
 }
 
 func writeAttributes(w *telemetry.Write, t *telemetry.Trace, verb, resource string) []attribute.KeyValue {

@@ -183,6 +183,24 @@ func TestAStandbyHasNoSpans(t *testing.T) {
 	}
 }
 
+// TestRequests: each kind of write has a verb and a resource of the API.
+func TestRequests(t *testing.T) {
+	for kind, want := range map[decision.ActionKind][2]string{
+		decision.CreateReplicaSet: {"ReplicaSet web-1", "create replicasets"}, decision.UpdateReplicaSet: {"ReplicaSet web-1", "update replicasets"},
+		decision.DeleteReplicaSet: {"ReplicaSet web-1", "delete replicasets"}, decision.UpdateDeployment: {"Deployment web", "update deployments"},
+		decision.CreatePods: {"Pod web-1-a", "create pods"}, decision.DeletePods: {"Pod web-1-a", "delete pods"},
+		decision.Adopt: {"Pod web-1-a", "patch pods"}, decision.Release: {"ReplicaSet web-1", "patch replicasets"},
+		decision.Create: {"ReplicationController web", "create replicationcontrollers"}, decision.Update: {"Lease loopscope", "update leases"},
+		decision.Scale: {"ReplicationController web", "update replicationcontrollers"}, decision.Delete: {"Pod web-a", "delete pods"}, decision.Label: {"Pod web-a", "patch pods"},
+		decision.UpdateStatus: {"ReplicationController web", "update replicationcontrollers/status"},
+		"patch-status":        {"Deployment web", "patch deployments/status"}, "apply": {"Pod web-a", "patch pods"}, "create-eviction": {"Pod web-a", "create pods/eviction"},
+	} {
+		if verb, resource := request(&telemetry.Write{Kind: kind, Object: want[0]}, &telemetry.Trace{}); verb+" "+resource != want[1] {
+			t.Errorf("%s of %s: %q, want %q", kind, want[0], verb+" "+resource, want[1])
+		}
+	}
+}
+
 // TestFailure: only a sync that failed has an error, which is its own or its result.
 func TestFailure(t *testing.T) {
 	for _, result := range telemetry.Results {
