@@ -117,6 +117,7 @@ type Journal struct {
 	oldest  uint64 // in recent; Recent traces back or fewer
 	shelves [shelfCount]shelf
 	objects map[Object]*objectTraces
+	held    uint64 // traces, in recent or on shelves
 	bytes   int64
 	shelved int64 // of bytes, what stands on a shelf
 	folded  uint64

@@ -114,12 +114,16 @@ func (a keptArchive) matching(ctx context.Context, q *Query) []*Trace {
 }
 
 func (a keptArchive) State() ArchiveState {
-	a.j.mu.RLock()
-	defer a.j.mu.RUnlock()
-	st := ArchiveState{Written: a.j.recorded(), Expired: a.j.folded, Bytes: a.j.bytes, MaxBytes: a.j.opts.Bytes, Oldest: a.j.began}
-	st.Kept = st.Written - min(st.Written, st.Expired)
-	if s := &a.j.shelves[shelfLoaded]; a.j.loaded { // Its numbers have gaps.
-		st.Kept, st.Written = uint64(len(s.items)-s.gone), 0
+	j := a.j
+	j.mu.RLock()
+	defer j.mu.RUnlock()
+	st := ArchiveState{Kept: j.held, Bytes: j.bytes, MaxBytes: j.opts.Bytes}
+	for _, first := range j.kept(0, 1) {
+		st.Oldest = first.Started
+	}
+	if !j.loaded { // Its numbers have gaps.
+		st.Written = j.recorded()
+		st.Expired = st.Written - min(st.Written, st.Kept)
 	}
 	return st
 }

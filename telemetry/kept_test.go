@@ -173,6 +173,25 @@ func TestKeptAsOf(t *testing.T) {
 	}
 }
 
+// TestKeptState: what the journal has let go of is not kept, whatever it was.
+func TestKeptState(t *testing.T) {
+	j := telemetry.NewJournal(telemetry.JournalOptions{Loops: telemetry.TestLoops, Recent: 4, Wrote: 6})
+	if st := j.Archive().State(); st.Kept != 0 || st.Written != 0 || !st.Oldest.IsZero() {
+		t.Errorf("an empty one has %+v", st)
+	}
+	for i := range 20 {
+		result := telemetry.ResultWrote
+		if i%2 == 1 {
+			result = telemetry.ResultUnchanged
+		}
+		j.Record(&telemetry.Trace{Object: web, Result: result, Started: sagaBegan.Add(time.Duration(i) * time.Second)})
+		st, kept := j.Archive().State(), j.Kept(0, 100)
+		if st.Kept != uint64(len(kept)) || st.Written != uint64(i+1) || st.Expired != st.Written-st.Kept || !st.Oldest.Equal(kept[0].Started) {
+			t.Errorf("after %d it has %+v; %d are kept, the first from %s", i+1, st, len(kept), kept[0].Started)
+		}
+	}
+}
+
 // TestCollectIsTheStory reads a story back from an archive.
 func TestCollectIsTheStory(t *testing.T) {
 	_, a := keptSaga(t)

@@ -232,6 +232,11 @@ func (j *Journal) kin(o Object) kins {
 func (j *Journal) Kept(after uint64, limit int) (traces []*Trace) {
 	j.mu.RLock()
 	defer j.mu.RUnlock()
+	return j.kept(after, limit)
+}
+
+// kept is Kept where the journal is locked.
+func (j *Journal) kept(after uint64, limit int) (traces []*Trace) {
 	var list []*kept
 	for seq, last := max(after+1, j.oldest), j.last.Load(); seq <= last && len(list) < limit; seq++ {
 		if k := j.recent[seq%uint64(len(j.recent))].Load(); k != nil {

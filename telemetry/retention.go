@@ -119,6 +119,7 @@ type kept struct {
 // hold makes a trace one that is kept, in the history of its object. The journal is locked.
 func (j *Journal) hold(t *Trace, steered []Object) *kept {
 	k := &kept{Mark: markOf(t), trace: t, size: estimate(t)}
+	j.held++
 	j.bytes += k.size
 	j.objectTracesOf(t.Object).append(k, t, steered)
 	return k
@@ -216,6 +217,7 @@ func (j *Journal) release(k *kept) {
 	if k.recent || k.shelves != 0 {
 		return
 	}
+	j.held--
 	j.bytes -= k.size
 	h := k.history
 	h.remove(k)
