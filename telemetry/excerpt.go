@@ -74,8 +74,8 @@ func (e *Excerpt) wrote(t *Trace) {
 			e.writes[what] = t
 			what.rv = ""
 		}
-		if created := w.creates(); created || w.RV == "" {
-			e.lived(what, turn{t, !created})
+		if w.Kind.Creates() || w.Kind.Deletes() {
+			e.lived(what, turn{t, w.Kind.Deletes()})
 		}
 	}
 }
@@ -89,15 +89,6 @@ func (e *Excerpt) lived(name written, x turn) {
 		return
 	}
 	e.lives[name] = append(list, x)
-}
-
-// creates reports whether it made an object.
-func (w *Write) creates() bool {
-	switch w.Kind {
-	case decision.Create, decision.CreateReplicaSet, decision.CreatePods:
-		return true
-	}
-	return false
 }
 
 // what is the version of an object that a write made. A deletion makes none,

@@ -358,8 +358,7 @@ func (j *Journal) SyncOf(kind, namespace, name, rv string) (seq uint64, ok bool)
 	return j.wrote.find(written{kind, namespace, name, rv})
 }
 
-// Named finds the newest sync that created or deleted an object of which the
-// record has a name and no resourceVersion, as it is with pods.
+// Named finds the newest sync that created or deleted an object of that name.
 func (j *Journal) Named(kind, namespace, name string) (seq uint64, ok bool) {
 	return j.wrote.find(written{kind: kind, namespace: namespace, name: name})
 }

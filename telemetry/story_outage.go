@@ -182,7 +182,7 @@ func (t *Trace) undone(loops decision.Loops) []Due {
 			return
 		}
 		w := t.request(loops, a, o)
-		if a != nil && manyOf(a) == "Pod" && a.Target.Kind != "Pod" {
+		if a != nil && ofPods(a) && a.Target.Kind != "Pod" {
 			w.Object, w.Count = "Pod", max(1, o.Failed+o.Untried)
 		}
 		list = append(list, Due{t.title(loops), &w})

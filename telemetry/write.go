@@ -42,13 +42,33 @@ func (t *Trace) Writes(loops decision.Loops) []Write {
 	t.outcomes(func(a *decision.Action, o *decision.Outcome) {
 		switch {
 		case o.State == decision.NotTried || o.State == decision.Superseded:
-		case a != nil && (a.Kind == decision.CreatePods || a.Kind == decision.DeletePods):
+		case a != nil && ofPods(a):
 			list = append(list, podWrites(a, o)...)
 		default:
 			list = append(list, t.request(loops, a, o))
 		}
 	})
 	return list
+}
+
+// Deleted reports whether the sync deleted that object.
+func (t *Trace) Deleted(loops decision.Loops, kind, namespace, name string) bool {
+	return t.did(loops, decision.ActionKind.Deletes, written{kind: kind, namespace: namespace, name: name})
+}
+
+// Created reports whether the sync created that object.
+func (t *Trace) Created(loops decision.Loops, kind, namespace, name string) bool {
+	return t.did(loops, decision.ActionKind.Creates, written{kind: kind, namespace: namespace, name: name})
+}
+
+func (t *Trace) did(loops decision.Loops, it func(decision.ActionKind) bool, to written) bool {
+	for _, w := range t.Writes(loops) {
+		what, ok := w.what(t.Object)
+		if what.rv = ""; ok && what == to && it(w.Kind) {
+			return true
+		}
+	}
+	return false
 }
 
 // request is that of an action, or with none that of the status.

@@ -7,7 +7,7 @@ import (
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
-// written is one version of an object, or with no rv one that was created or deleted.
+// written is one version of an object, or with no rv that it was created or deleted.
 type written struct{ kind, namespace, name, rv string }
 
 // writes remembers which sync wrote what, for as many of the newest writes as it has
@@ -38,17 +38,28 @@ func (w *writes) note(t *Trace) {
 			w.add(written{w.loops.Kind(t.Loop), t.Namespace, t.Name, o.RV}, t.Seq)
 			return
 		}
-		if o.RV != "" {
-			w.add(written{a.Target.Kind, a.Target.Namespace, nameOf(a, o), o.RV}, t.Seq)
+		if !ofPods(a) {
+			w.one(a, written{a.Target.Kind, a.Target.Namespace, nameOf(a, o), o.RV}, t.Seq)
 			return
 		}
 		for i, name := range o.Names {
-			w.add(written{kind: manyOf(a), namespace: t.Namespace, name: name}, t.Seq)
+			w.add(written{kind: "Pod", namespace: t.Namespace, name: name}, t.Seq)
 			if i < len(o.RVs) {
-				w.add(written{manyOf(a), t.Namespace, name, o.RVs[i]}, t.Seq)
+				w.add(written{"Pod", t.Namespace, name, o.RVs[i]}, t.Seq)
 			}
 		}
 	})
+}
+
+// one enters the object of an action, by its version and, where it begins or ends, by its name.
+func (w *writes) one(a *decision.Action, what written, seq uint64) {
+	if what.rv != "" {
+		w.add(what, seq)
+	}
+	if a.Kind.Creates() || a.Kind.Deletes() {
+		what.rv = ""
+		w.add(what, seq)
+	}
 }
 
 // nameOf is the object's name, which a create may only know afterwards.
@@ -59,13 +70,10 @@ func nameOf(a *decision.Action, o *decision.Outcome) string {
 	return a.Target.Name
 }
 
-// manyOf is the kind of the objects that an outcome names. Actions on pods have
+// ofPods reports whether an action is on several pods, which the outcome names: they have
 // their owner as the target.
-func manyOf(a *decision.Action) string {
-	if a.Kind == decision.CreatePods || a.Kind == decision.DeletePods {
-		return "Pod"
-	}
-	return a.Target.Kind
+func ofPods(a *decision.Action) bool {
+	return a.Kind == decision.CreatePods || a.Kind == decision.DeletePods
 }
 
 func (w *writes) add(what written, seq uint64) {

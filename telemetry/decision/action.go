@@ -55,6 +55,16 @@ func (k ActionKind) Past() string {
 	return verb + " " + rest
 }
 
+// Creates reports whether that makes an object.
+func (k ActionKind) Creates() bool {
+	return k == Create || k == CreatePods || k == CreateReplicaSet
+}
+
+// Deletes reports whether that ends an object. To evict a pod is to create its Eviction.
+func (k ActionKind) Deletes() bool {
+	return k == Delete || k == DeletePods || k == DeleteReplicaSet || k == "create-eviction"
+}
+
 // Discipline says how the actions of one verdict that share it are carried out.
 type Discipline string
 

@@ -84,24 +84,16 @@ func (e *Exporter) writerOf(t *telemetry.Trace, c *telemetry.Cause) (uint64, boo
 	kind, namespace, name, _ := t.Called(c.Object) // Nothing is known of what has no name.
 	if c.Kind == telemetry.CauseDeleted || c.Kind == telemetry.CauseTombstone {
 		sync, _ := e.opts.Journal.Named(kind, namespace, name) // 0 is no sync.
-		return sync, e.ended(sync, c.Object)
+		return sync, e.ended(sync, kind, namespace, name)
 	}
 	return e.opts.Journal.SyncOf(kind, namespace, name, c.NewRV)
 }
 
 // ended reports whether that sync deleted the object: the newest that named it
 // may as well have created it.
-func (e *Exporter) ended(sync uint64, object string) bool {
+func (e *Exporter) ended(sync uint64, kind, namespace, name string) bool {
 	t, ok := e.opts.Journal.Get(sync)
-	if !ok {
-		return false
-	}
-	for _, w := range t.Writes(e.opts.Journal.Loops()) {
-		if w.Object == object && w.Taken() && (w.Kind == decision.DeletePods || w.Kind == decision.DeleteReplicaSet) {
-			return true
-		}
-	}
-	return false
+	return ok && t.Deleted(e.opts.Journal.Loops(), kind, namespace, name)
 }
 
 // asked adds the questions of a sync and what was held back, round by round.

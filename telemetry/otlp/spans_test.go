@@ -104,8 +104,8 @@ func family() *telemetry.Journal {
 	did(set, decision.Action{Kind: decision.DeletePods, Target: pods}, decision.Outcome{State: decision.Written, Names: []string{"web-1-a"}, Done: 1})
 	old, again := decision.Ref{Kind: "ReplicaSet", Namespace: "shop", Name: "web-0"}, decision.Ref{Kind: "ReplicaSet", Namespace: "shop", Name: "web-2"}
 	did(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"},
-		decision.Action{Kind: decision.DeleteReplicaSet, Target: old}, decision.Outcome{State: decision.Written, Names: []string{"web-0"}},
-		decision.Action{Kind: decision.CreateReplicaSet, Target: again}, decision.Outcome{State: decision.Written, Names: []string{"web-2"}},
+		decision.Action{Kind: decision.DeleteReplicaSet, Target: old}, decision.Outcome{State: decision.Written},
+		decision.Action{Kind: decision.CreateReplicaSet, Target: again}, decision.Outcome{State: decision.Written, RV: "104"},
 		decision.Action{Kind: decision.DeleteReplicaSet, Target: again}, decision.Outcome{State: decision.Refused})
 	return j
 }
@@ -180,6 +180,41 @@ func TestAStandbyHasNoSpans(t *testing.T) {
 	x.Standby = true
 	if got := told(t, family(), x); got != "" {
 		t.Errorf("what would have been done has spans:\n%s", got)
+	}
+}
+
+// TestLinksToDeletions: the sync that deleted an object, where nobody has created it since.
+func TestLinksToDeletions(t *testing.T) {
+	for _, c := range []struct {
+		kind   string
+		writes []decision.ActionKind // each in a sync
+		want   uint64
+	}{
+		{"ReplicaSet", []decision.ActionKind{decision.DeleteReplicaSet}, 1},
+		{"ReplicaSet", []decision.ActionKind{decision.DeleteReplicaSet, decision.CreateReplicaSet}, 0},
+		{"ReplicaSet", []decision.ActionKind{decision.DeleteReplicaSet, decision.CreateReplicaSet, decision.DeleteReplicaSet}, 3},
+		{"ReplicaSet", []decision.ActionKind{decision.CreateReplicaSet, decision.DeleteReplicaSet, decision.UpdateReplicaSet}, 2},
+		{"ReplicationController", []decision.ActionKind{decision.Delete}, 1},
+		{"ReplicationController", []decision.ActionKind{decision.Delete, decision.Create}, 0},
+		{"Pod", []decision.ActionKind{decision.Label, decision.Delete}, 2},
+	} {
+		j := telemetry.NewJournal(telemetry.JournalOptions{Loops: testLoops})
+		for i, kind := range c.writes {
+			o := decision.Outcome{State: decision.Written, RV: fmt.Sprint("rv", i)}
+			if kind.Deletes() {
+				o.RV = ""
+			}
+			j.Record(&telemetry.Trace{Object: telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}, Rounds: []decision.Round{{
+				Verdict:  decision.Verdict{Actions: []decision.Action{{Kind: kind, Target: decision.Ref{Kind: c.kind, Namespace: "shop", Name: "web-1"}}}},
+				Outcomes: []decision.Outcome{o},
+			}}})
+		}
+		e := &Exporter{opts: Options{Journal: j}}
+		x := &telemetry.Trace{Object: telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}}
+		sync, ok := e.writerOf(x, &telemetry.Cause{Kind: telemetry.CauseDeleted, Object: c.kind + " web-1"})
+		if ok != (c.want != 0) || ok && sync != c.want {
+			t.Errorf("%s after %s: linked %t to %d, want %d", c.kind, c.writes, ok, sync, c.want)
+		}
 	}
 }
 

@@ -63,7 +63,7 @@ func (s *Teller) causedBy(t *telemetry.Trace, c telemetry.Cause) views.Text {
 	if kind, namespace, name, ok := t.Called(c.Object); ok && seq == 0 {
 		if found, ok := s.Journal.SyncOf(kind, namespace, name, c.NewRV); ok {
 			seq = found
-		} else if found, ok := s.Journal.Named(kind, namespace, name); ok && kind == "Pod" && (c.Kind == telemetry.CauseAdded || c.Kind == telemetry.CauseDeleted) {
+		} else if found, ok := s.Journal.Named(kind, namespace, name); ok && s.turned(found, c.Kind, kind, namespace, name) {
 			seq = found
 		}
 	}
@@ -76,6 +76,23 @@ func (s *Teller) causedBy(t *telemetry.Trace, c telemetry.Cause) views.Text {
 		return views.Say("for ").Clock(c.Due)
 	}
 	return nil
+}
+
+// turned reports whether a sync created the object that the event says is new, or deleted the one
+// that is gone. Of one that is kept no longer that is taken for granted with pods, whose names do
+// not come back.
+func (s *Teller) turned(seq uint64, by telemetry.CauseKind, kind, namespace, name string) bool {
+	if by != telemetry.CauseAdded && by != telemetry.CauseDeleted {
+		return false
+	}
+	t, ok := s.Journal.Get(seq)
+	switch {
+	case !ok:
+		return kind == "Pod"
+	case by == telemetry.CauseAdded:
+		return t.Created(s.Loops, kind, namespace, name)
+	}
+	return t.Deleted(s.Loops, kind, namespace, name)
 }
 
 // writer names the sync that wrote an event, seen from the sync that it woke.
