@@ -218,6 +218,27 @@ func TestLinksToDeletions(t *testing.T) {
 	}
 }
 
+// TestTimesOfWrites: a status that a question asked for is written among the others, and that of
+// the report at the end.
+func TestTimesOfWrites(t *testing.T) {
+	const ms = time.Millisecond
+	to := decision.Ref{Kind: "ReplicationController", Namespace: "shop", Name: "web"}
+	x := &telemetry.Trace{
+		Epoch: "7c41", Seq: 5, Object: telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}, Started: noon, Ended: after(50), Phases: telemetry.Phases{Observe: 10 * ms, Publish: 20 * ms},
+		Rounds: []decision.Round{{
+			Verdict:  decision.Verdict{Actions: []decision.Action{{Kind: decision.UpdateStatus, Target: to, Question: "Q-1"}, {Kind: decision.Scale, Target: to, Question: "Q-2"}}},
+			Outcomes: []decision.Outcome{{State: decision.Written, Took: 4 * ms}, {State: decision.Written, Took: 3 * ms}},
+		}},
+		Report: &decision.Report{Outcome: &decision.Outcome{State: decision.Written, Took: 5 * ms}},
+	}
+	got := told(t, family(), x)
+	for _, want := range []string{"update replicationcontrollers/status of \"5.0\", client, 10ms to 14ms", "update replicationcontrollers of \"5.0\", client, 14ms to 17ms", "update deployments/status of \"5.0\", client, 30ms to 35ms"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %s in\n%s", want, got)
+		}
+	}
+}
+
 // TestRequests: each kind of write has a verb and a resource of the API.
 func TestRequests(t *testing.T) {
 	for kind, want := range map[decision.ActionKind][2]string{
