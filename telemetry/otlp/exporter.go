@@ -98,7 +98,7 @@ func (e *Exporter) Start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("opentelemetry: %w", err)
 	}
-	e.outlet = newSpanExporter(to, e.opts.Counts, e.warn("OpenTelemetry: spans could not be sent"))
+	e.outlet = newSpanExporter(to, e.opts.Counts, e.warn)
 	e.provider = sdktrace.NewTracerProvider(
 		sdktrace.WithIDGenerator(derived{}),
 		sdktrace.WithResource(e.resource),

@@ -315,7 +315,7 @@ func TestStartWithoutTime(t *testing.T) {
 func TestAfterTheEnd(t *testing.T) {
 	memory, c, journal := tracetest.NewInMemoryExporter(), &counts{}, telemetry.NewJournal(telemetry.JournalOptions{})
 	e := &Exporter{opts: Options{Journal: journal, Counts: c, Logger: slog.New(slog.DiscardHandler), Clock: time.Now}}
-	e.missed, e.outlet = e.warn("missed"), newSpanExporter(memory, c, e.warn("failed"))
+	e.missed, e.outlet = e.warn("missed"), newSpanExporter(memory, c, e.warn)
 	r := rig{journal: journal}
 	r.record(3)
 	batch := journal.Kept(0, 9)
@@ -341,7 +341,8 @@ func (unending) Shutdown(context.Context) error { return errUnending }
 
 // TestStopTellsOfTheEnd that the exporter below could not make.
 func TestStopTellsOfTheEnd(t *testing.T) {
-	e := &Exporter{outlet: newSpanExporter(unending{tracetest.NewInMemoryExporter()}, &counts{}, nil), cancel: func() {}, done: make(chan struct{})}
+	e := &Exporter{cancel: func() {}, done: make(chan struct{})}
+	e.outlet = newSpanExporter(unending{tracetest.NewInMemoryExporter()}, &counts{}, e.warn)
 	e.provider = sdktrace.NewTracerProvider(sdktrace.WithBatcher(e.outlet))
 	close(e.done)
 	if err := e.Stop(t.Context()); !errors.Is(err, errUnending) || !strings.HasPrefix(err.Error(), "opentelemetry: end the export: ") {
