@@ -15,8 +15,8 @@ import (
 // answering is a receiver of either protocol that takes everything with a partial success.
 func answering(t *testing.T, protocol string, rejected byte, message string) {
 	t.Helper()
-	partial := append([]byte{1<<3 | 0, rejected, 2<<3 | 2, byte(len(message))}, message...) // ExportTracePartialSuccess
-	answer := append([]byte{1<<3 | 2, byte(len(partial))}, partial...)                      // ExportTraceServiceResponse
+	partial := append([]byte{1 << 3, rejected, 2<<3 | 2, byte(len(message))}, message...) // ExportTracePartialSuccess
+	answer := append([]byte{1<<3 | 2, byte(len(partial))}, partial...)                    // ExportTraceServiceResponse
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		if protocol != protocolGRPC {
