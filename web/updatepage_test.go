@@ -125,6 +125,19 @@ func TestUpdateWithoutBounds(t *testing.T) {
 	}
 }
 
+// TestWhatIfWithoutARequest: where only the names are left to change hands, a plan says that it has
+// nothing to change.
+func TestWhatIfWithoutARequest(t *testing.T) {
+	for _, golden := range []string{"unseal-fewer", "counting-long"} {
+		w, namespace := updateWorld(t, golden)
+		_, h := w.serve(nil)
+		res, body := get(t, h.URL, "/rollingupdates/"+namespace+"/web/what-if")
+		if got, want := parse(t, body).one("main"), "only takes over its new pods"; res.StatusCode != http.StatusNotFound || !strings.Contains(got, want) {
+			t.Errorf("%s: %s, %q, want %q", golden, res.Status, got, want)
+		}
+	}
+}
+
 // TestOwnNames: only names that a controller made up are cut.
 func TestOwnNames(t *testing.T) {
 	for of, want := range map[[2]string]string{

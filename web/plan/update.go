@@ -143,7 +143,9 @@ func (p *updateProposal) Nothing() (why, command string) {
 		return "is gone", ""
 	case s.Request == nil && s.RequestError != "":
 		return "has a request that cannot be read", ""
-	case s.Request == nil && (s.Old == nil || s.Old.Parked == nil):
+	case s.Request == nil && s.Old != nil && s.Old.Parked != nil:
+		return "has no request any more and only takes over its new pods", ""
+	case s.Request == nil:
 		return "is not being updated", "loopscope -n " + s.Namespace + " rolling-update " + s.Name + " --image=IMAGE --dry-run"
 	}
 	return "", ""

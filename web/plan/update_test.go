@@ -108,7 +108,10 @@ func TestNothingToPlan(t *testing.T) {
 	idle.Request = nil
 	unreadable := *idle
 	unreadable.RequestError = "no JSON"
-	for why, s := range map[string]*rollingupdate.Snapshot{"is gone": {}, "is not being updated": idle, "has a request that cannot be read": &unreadable} {
+	parked, old := *idle, *idle.Old
+	parked.Old, old.Parked = &old, &rollingupdate.Parked{Size: 3, From: "web-7d", UID: "n"}
+	for why, s := range map[string]*rollingupdate.Snapshot{"is gone": {}, "is not being updated": idle, "has a request that cannot be read": &unreadable,
+		"has no request any more and only takes over its new pods": &parked} {
 		got, command := Propose(s, nil).Nothing()
 		if got != why || (command == "loopscope -n shop rolling-update web --image=IMAGE --dry-run") != (s == idle) {
 			t.Errorf("%q, not %q; instead %q", got, why, command)
