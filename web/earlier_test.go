@@ -73,3 +73,27 @@ func TestStepsFromAnEarlierRun(t *testing.T) {
 		})
 	}
 }
+
+// TestThenStandsStill: of a page as of a moment nothing at its top moves on, and its next sync is
+// the one that was to come then.
+func TestThenStandsStill(t *testing.T) {
+	w := newWorld(t, storyNow.Add(-2*time.Hour))
+	stuckRollout(w)
+	_, h := w.serve(nil)
+	path := "/deployments/shop/web?at=" + storyNow.Add(-12*time.Minute).Format(time.RFC3339)
+	_, body := get(t, h.URL, path)
+	d := parse(t, body)
+	d.sound()
+	part := d.all("#f-head")[0]
+	head := text(part)
+	for _, run := range (doc{t, part}).all("") {
+		if attr(run, "data-since") != "" || attr(run, "data-until") != "" {
+			t.Errorf("%q moves on", text(run))
+		}
+	}
+	for _, want := range []string{"Held back", "last progress 34s ago", "next sync 9m 26s"} {
+		if !strings.Contains(head, want) {
+			t.Errorf("it lacks %q: %s", want, head)
+		}
+	}
+}

@@ -56,6 +56,7 @@ func (s *Pages) headThen(q *page.Query, x *subject.Subject) views.Head {
 	h := views.Head{Sentence: sen.At(x.Moment), Code: sen.Code, State: views.Mark{Tone: o.View, Word: sen.State},
 		Owner: x.Object.In(), Own: x.Object.Name, Verb: words.Past(sen.Verb), Past: words.Past(sen.Verb),
 		Lead: views.Say(sen.Lead.At(x.Moment)), Numbers: s.keyNumbers(t, o.View)}
+	views.StillNumbers(h.Numbers, x.Moment)
 	if then := sen.Then.At(x.Moment); then != "" {
 		h.Then = views.Say(then + ".")
 	}

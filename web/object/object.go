@@ -24,15 +24,16 @@ func (s *Pages) objectView(q *page.Query, x *subject.Subject) views.Object {
 		Head: s.head(q, x), Held: s.Held(x.Told()), Sync: s.Of(x.Cursor), Step: s.stepper(x)}
 	next := looksNow(x, q.Now)
 	if x.Moment.IsZero() {
-		v.Head.Last = s.LastLine(x.Newest, next)
+		v.Head.Last, v.Head.Numbers = s.LastLine(x.Newest, next), nextLook(v.Head.Numbers, next)
 		found := s.Diagnosis(x.Newest, q.Now).Findings
 		v.Findings, v.Evidence = findingViews(found), s.evidenceOf(q, x.Newest, found)
 		s.Outage().FreezeFindings(v.Held, v.Findings, x.Newest)
+	} else {
+		views.StillHeld(v.Held, x.Moment)
 	}
 	if x.Cursor == x.Newest {
 		v.Sync.Next = next
 	}
-	v.Head.Numbers = nextLook(v.Head.Numbers, next)
 	v.CauseChain = s.CausesOf(x.Cursor)
 	s.syncRows(&v, q, x)
 	return v

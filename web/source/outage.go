@@ -77,9 +77,7 @@ func (o Outage) Freeze(h *views.Head, t *telemetry.Trace, now time.Time) {
 		h.AsOf = o.OfThen("As of", at)
 		h.Lead, h.Then, h.ChangesAt = h.Lead.Still(at), h.Then.Still(at), nil
 	}
-	for i := range h.Numbers {
-		h.Numbers[i].Value = h.Numbers[i].Value.Still(at)
-	}
+	views.StillNumbers(h.Numbers, at)
 	if h.Estimate != nil {
 		h.Estimate.Text = h.Estimate.Text.Still(at)
 	}
@@ -91,12 +89,7 @@ func (o Outage) FreezeFindings(held []views.Held, found []views.Finding, t *tele
 		return
 	}
 	at := o.Known(t)
-	for i := range held {
-		held[i].Unblocks = held[i].Unblocks.Still(at)
-		for j := range held[i].Blockers {
-			held[i].Blockers[j].Why = held[i].Blockers[j].Why.Still(at)
-		}
-	}
+	views.StillHeld(held, at)
 	for i := range found {
 		f := &found[i]
 		f.What, f.Unblocks, f.For = f.What.Still(at), f.Unblocks.Still(at), f.For.Still(at)
