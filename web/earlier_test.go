@@ -1,7 +1,9 @@
 package web
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -71,6 +73,59 @@ func TestStepsFromAnEarlierRun(t *testing.T) {
 				t.Errorf("%d syncs of this run are under the cursor", n)
 			}
 		})
+	}
+}
+
+// recorded is a history of those syncs, oldest first.
+type recorded struct {
+	telemetry.Archive
+	syncs []*telemetry.Trace
+	err   error
+}
+
+func (a recorded) AsOf(_ context.Context, _ telemetry.Object, at time.Time) (*telemetry.Trace, error) {
+	for _, t := range slices.Backward(a.syncs) {
+		if !t.Started.After(at) {
+			return t, a.err
+		}
+	}
+	return nil, cmp.Or(a.err, telemetry.ErrNotKept)
+}
+
+// TestMomentFindsQuietSyncs: the sync that was in force at a moment is found where the journal has
+// dropped it and keeps the writes around it, and where the board alone has it.
+func TestMomentFindsQuietSyncs(t *testing.T) {
+	w := newWorld(t, storyNow.Add(-2*time.Hour))
+	w.journal = telemetry.NewJournal(telemetry.JournalOptions{Loops: testLoops, Epoch: "7c41", Recent: 4})
+	var all []*telemetry.Trace
+	for i, result := range []telemetry.Result{telemetry.ResultWrote, telemetry.ResultUnchanged, telemetry.ResultWrote, telemetry.ResultUnchanged} {
+		x := plain("shop", "web")
+		x.Started = storyNow.Add(time.Duration(i-10) * time.Minute)
+		x.Ended, x.Result = x.Started, result
+		w.journal.Record(x)
+		all = append(all, x)
+	}
+	for range 12 {
+		w.journal.Record(plain("data", "ingest"))
+	}
+	at := func(minute int) string {
+		return "/deployments/shop/web?at=" + storyNow.Add(time.Duration(minute-10)*time.Minute+30*time.Second).Format(time.RFC3339)
+	}
+	for name, c := range map[string]struct {
+		archive telemetry.Archive
+		want    []int // by minute
+	}{
+		"with a history":         {recorded{w.journal.Archive(), all, nil}, []int{1, 2, 3, 4}},
+		"without one":            {w.journal.Archive(), []int{1, 1, 3, 4}},
+		"with one not to be had": {recorded{w.journal.Archive(), nil, context.DeadlineExceeded}, []int{1, 1, 3, 4}},
+	} {
+		_, h := w.serve(func(o *Options) { o.Archive = c.archive })
+		for minute, want := range c.want {
+			_, body := get(t, h.URL, at(minute))
+			if got := parse(t, body).one("#f-step"); !strings.Contains(got, "Sync "+words.Digits(want)+" ") {
+				t.Errorf("%s, in minute %d: %s, want sync %d", name, minute, got, want)
+			}
+		}
 	}
 }
 

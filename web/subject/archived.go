@@ -3,6 +3,7 @@ package subject
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/loopscope/loopscope/telemetry"
@@ -41,20 +42,47 @@ func (s *Finder) findSync(q *page.Query, o telemetry.Object, epoch string, seq u
 	if err == nil && t.Object == o {
 		return t, nil
 	}
-	if err != nil && !errors.Is(err, telemetry.ErrNotKept) {
-		s.Opts.Logger.Warn("The history could not be read", "key", o.Key(), "epoch", epoch, "sync", seq, "error", err)
+	if err != nil {
+		s.warnUnread(o, err, "epoch", epoch, "sync", seq)
 	}
 	return nil, missing
 }
 
-// syncAt is the sync of an object that was the newest at a moment.
-func (s *Finder) syncAt(q *page.Query, o telemetry.Object, kept []*telemetry.Trace, at time.Time) (*telemetry.Trace, error) {
-	for i := len(kept) - 1; i >= 0; i-- {
-		if !kept[i].Started.After(at) {
-			return kept[i], nil
-		}
+// syncAt is the sync of an object that was the newest at a moment. The journal drops quiet syncs
+// between two that it keeps, so the history is asked, too.
+func (s *Finder) syncAt(q *page.Query, x *Subject, at time.Time) (*telemetry.Trace, error) {
+	if x.OnList && !x.Newest.Started.After(at) {
+		return x.Newest, nil
 	}
+	here := startedBy(x.Kept, at)
 	ctx, cancel := context.WithTimeout(q.Ctx, readWithin)
 	defer cancel()
-	return s.Opts.Archive.AsOf(ctx, o, at)
+	there, err := s.Opts.Archive.AsOf(ctx, x.Object, at)
+	switch {
+	case here == nil:
+		return there, err
+	case err != nil:
+		s.warnUnread(x.Object, err)
+		return here, nil
+	case there.Started.After(here.Started):
+		return there, nil
+	}
+	return here, nil
+}
+
+// startedBy is the last of the syncs that had started at a moment, nil where none had.
+func startedBy(kept []*telemetry.Trace, at time.Time) *telemetry.Trace {
+	for _, t := range slices.Backward(kept) {
+		if !t.Started.After(at) {
+			return t
+		}
+	}
+	return nil
+}
+
+// warnUnread logs why the history does not tell of an object, unless it has nothing of it.
+func (s *Finder) warnUnread(o telemetry.Object, err error, more ...any) {
+	if !errors.Is(err, telemetry.ErrNotKept) {
+		s.Opts.Logger.Warn("The history could not be read", append([]any{"key", o.Key(), "error", err}, more...)...)
+	}
 }

@@ -61,7 +61,7 @@ func (s *Finder) Find(q *page.Query) (*Subject, error) {
 	case len(x.Kept) > 0:
 		x.Newest = x.Kept[len(x.Kept)-1]
 	default:
-		t, err := s.syncAt(q, o, nil, q.Now)
+		t, err := s.syncAt(q, x, q.Now)
 		switch {
 		case err != nil && !s.Known(o.Loop):
 			return nil, s.NothingAt(q)
@@ -92,7 +92,7 @@ func (s *Finder) pin(q *page.Query, x *Subject) error {
 		if err != nil {
 			return BadTime(err, "The newest sync of "+x.Object.Key(), address.Of(x.Object))
 		}
-		if x.Cursor, err = s.syncAt(q, x.Object, x.Kept, moment); err != nil {
+		if x.Cursor, err = s.syncAt(q, x, moment); err != nil {
 			return s.NotFoundThen(x.Object, moment, err)
 		}
 		x.Moment = moment
