@@ -76,6 +76,40 @@ func TestStepsFromAnEarlierRun(t *testing.T) {
 	}
 }
 
+// TestStepsOfAnIdleObject: the newest sync of an object, which the board alone has, is one to step
+// to beside those that are kept.
+func TestStepsOfAnIdleObject(t *testing.T) {
+	w := newWorld(t, storyNow.Add(-2*time.Hour))
+	w.journal = telemetry.NewJournal(telemetry.JournalOptions{Loops: testLoops, Epoch: "7c41", Recent: 4})
+	wrote := plain("shop", "web")
+	wrote.Result = telemetry.ResultWrote
+	w.journal.Record(wrote)
+	w.journal.Record(plain("shop", "web"))
+	for range 12 {
+		w.journal.Record(plain("data", "ingest"))
+	}
+	old := plain("shop", "web")
+	old.Epoch, old.Seq = "old", 3
+	_, h := w.serve(func(o *Options) { o.Archive = earlierRun{w.journal.Archive(), old} })
+	const object = "/deployments/shop/web"
+	for args, want := range map[string][3]string{ // where it leads back and on, and what it says
+		"":                  {object + "?epoch=7c41&sync=1", "", "Sync 2 newest"},
+		"?sync=2":           {object + "?epoch=7c41&sync=1", "", "Sync 2 newest"},
+		"?sync=1":           {"", object, "1 newer"},
+		"?epoch=old&sync=3": {"", object + "?epoch=7c41&sync=1", "2 newer"},
+	} {
+		_, body := get(t, h.URL, object+args)
+		d := parse(t, body)
+		step, rels := d.one("#f-step"), map[string]string{}
+		for _, a := range d.all("a") {
+			rels[attr(a, "rel")] = attr(a, "href")
+		}
+		if rels["prev"] != want[0] || rels["next"] != want[1] || !strings.Contains(step, want[2]) {
+			t.Errorf("%s: back to %q, on to %q: %s", args, rels["prev"], rels["next"], step)
+		}
+	}
+}
+
 // recorded is a history of those syncs, oldest first.
 type recorded struct {
 	telemetry.Archive

@@ -71,19 +71,18 @@ func (s *Pages) stepper(x *subject.Subject) views.Stepper {
 	return v
 }
 
-// around are the kept syncs before the one under the cursor, and those after it.
+// around are the known syncs before the one under the cursor, and those after it.
 func around(x *subject.Subject) (older, newer []*telemetry.Trace) {
-	switch at := slices.IndexFunc(x.Kept, func(t *telemetry.Trace) bool { return t.Seq >= x.Cursor.Seq }); {
-	case x.Earlier() && len(x.Kept) == 0: // The newest of an idle object is kept on the board alone.
-		return nil, []*telemetry.Trace{x.Newest}
+	known := x.Known()
+	switch at := slices.IndexFunc(known, func(t *telemetry.Trace) bool { return t.Seq >= x.Cursor.Seq }); {
 	case x.Earlier():
-		return nil, x.Kept
+		return nil, known
 	case at < 0:
-		return x.Kept, nil
-	case x.Kept[at].Seq > x.Cursor.Seq: // The one under the cursor is from the history.
-		return x.Kept[:at], x.Kept[at:]
+		return known, nil
+	case known[at].Seq > x.Cursor.Seq: // The one under the cursor is from the history.
+		return known[:at], known[at:]
 	default:
-		return x.Kept[:at], x.Kept[at+1:]
+		return known[:at], known[at+1:]
 	}
 }
 

@@ -39,6 +39,14 @@ type Subject struct {
 // kept came after it, whatever its number.
 func (x *Subject) Earlier() bool { return x.Cursor.Epoch != x.Newest.Epoch }
 
+// Known are the kept syncs and the newest, which of an idle object the board alone has; oldest first.
+func (x *Subject) Known() []*telemetry.Trace {
+	if n := len(x.Kept); x.OnList && (n == 0 || x.Kept[n-1].Seq < x.Newest.Seq) {
+		return append(x.Kept[:n:n], x.Newest)
+	}
+	return x.Kept
+}
+
 // UpToCursor are the kept syncs up to the one under the cursor, oldest first.
 func (x *Subject) UpToCursor() []*telemetry.Trace {
 	if x.Earlier() {
