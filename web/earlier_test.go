@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/web/words"
 )
 
@@ -73,6 +74,32 @@ func TestStepsFromAnEarlierRun(t *testing.T) {
 				t.Errorf("%d syncs of this run are under the cursor", n)
 			}
 		})
+	}
+}
+
+// TestWritesBeforeAnEarlierRun: what this run wrote came after a sync of an earlier one.
+func TestWritesBeforeAnEarlierRun(t *testing.T) {
+	old := plain("shop", "web")
+	old.Epoch, old.Seq = "old", 1500
+	for mode, later := range map[string]string{"act": "last write was in sync", "watch": "kube-controller-manager"} {
+		w := newWorld(t, storyNow.Add(-2*time.Hour))
+		wrote := plain("shop", "web")
+		wrote.Result = telemetry.ResultWrote
+		wrote.Rounds = []decision.Round{{Outcomes: []decision.Outcome{{State: decision.Written}},
+			Verdict: decision.Verdict{Actions: []decision.Action{{Kind: decision.Scale, Target: decision.Ref{Kind: "ReplicaSet", Name: "web-1"}, Size: &decision.Size{From: 1, To: 2}}}}}}
+		wrote.Causes = []telemetry.Cause{{Kind: telemetry.CauseModified, At: wrote.Started, Object: "ReplicaSet web-1", NewRV: "8", Manager: telemetry.ControllerManager,
+			Fields: []decision.Change{{Field: "spec.replicas", From: "1", To: "2"}}}}
+		w.journal.Record(wrote)
+		_, h := w.serve(func(o *Options) { o.Archive, o.Mode = earlierRun{w.journal.Archive(), old}, mode })
+		_, body := get(t, h.URL, "/deployments/shop/web?epoch=old&sync=1500")
+		side := parse(t, body).one("#f-side")
+		writes, _, _ := strings.Cut(side, "Next scheduled")
+		if strings.Contains(writes, later) || strings.Contains(writes, "last size was written") {
+			t.Errorf("%s: it tells of a later write: %s", mode, writes)
+		}
+		if want := "as this sync is of an earlier run. The history may have it."; !strings.Contains(writes, want) {
+			t.Errorf("%s: it does not say %q: %s", mode, want, writes)
+		}
 	}
 }
 

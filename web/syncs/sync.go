@@ -106,7 +106,7 @@ func (s *Teller) writer(t *telemetry.Trace, seq uint64) string {
 // toSync leads to a sync of the same run by its number alone. Of an earlier run
 // the number says nothing about where it is.
 func (s *Teller) toSync(from *telemetry.Trace, words string, seq uint64) views.Text {
-	if from.Epoch != s.Journal.Epoch() {
+	if !s.ofThisRun(from) {
 		return views.Say(words)
 	}
 	if t, ok := s.Journal.Get(seq); ok {

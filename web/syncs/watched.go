@@ -15,7 +15,10 @@ import (
 // watched tells what the controller wrote that acts on an object, up to a sync of a process that only
 // watches: the newest write, and the newest size with the sync here that says why.
 func (s *Teller) watched(t *telemetry.Trace, v *views.Wrote) {
-	kept := s.Journal.Before(t.Object, t.Seq+1, source.HistoryRows)
+	kept := []*telemetry.Trace{t}
+	if s.ofThisRun(t) {
+		kept = s.Journal.Before(t.Object, t.Seq+1, source.HistoryRows)
+	}
 	for _, x := range slices.Backward(kept) {
 		for i := len(x.Causes) - 1; i >= 0 && (v.Last == nil || v.LastSize == nil); i-- {
 			c := &x.Causes[i]
@@ -30,7 +33,11 @@ func (s *Teller) watched(t *telemetry.Trace, v *views.Wrote) {
 			}
 		}
 	}
-	if v.Last == nil {
+	switch {
+	case v.Last != nil:
+	case !s.ofThisRun(t):
+		v.Last = writtenEarlier("was written")
+	default:
 		v.Last = views.Say("No controller has written to it since this process watches, as far as is recorded.")
 	}
 	if v.LastSize.String() == v.Last.String() {

@@ -67,6 +67,9 @@ func wroteNote(all, done int) string {
 
 // lastWrote is the newest write before a sync that wrote nothing.
 func (s *Teller) lastWrote(t *telemetry.Trace) views.Text {
+	if !s.ofThisRun(t) {
+		return writtenEarlier("it wrote")
+	}
 	if x, ok := s.last(t, func(m telemetry.Mark) bool { return m.Wrote }); ok {
 		return views.Say("Its last write was in ").Link("sync "+words.Digits(x.Seq), address.Sync(x)).Plain(", ").Since(x.Ended).
 			Plain(" ago: " + words.Did(x) + ".")
@@ -77,8 +80,20 @@ func (s *Teller) lastWrote(t *telemetry.Trace) views.Text {
 	return views.Say("It has written nothing before, as far as is recorded.")
 }
 
+// ofThisRun reports whether a sync is of the run that the journal is of. Numbers of other runs say
+// nothing about what came before it.
+func (s *Teller) ofThisRun(t *telemetry.Trace) bool { return t.Epoch == s.Journal.Epoch() }
+
+// writtenEarlier says that the journal does not know what was written before a sync of an earlier run.
+func writtenEarlier(what string) views.Text {
+	return views.Say("What "+what+" before is not known here, as this sync is of an earlier run. ").Link("The history", "/history").Plain(" may have it.")
+}
+
 // last is the newest sync of the object before this one with such a mark.
 func (s *Teller) last(t *telemetry.Trace, such func(telemetry.Mark) bool) (*telemetry.Trace, bool) {
+	if !s.ofThisRun(t) {
+		return nil, false
+	}
 	marks := s.Journal.Marks(t.Object, source.HistoryRows)
 	for i := len(marks) - 1; i >= 0; i-- {
 		if m := marks[i]; m.Seq < t.Seq && such(m) {
