@@ -103,6 +103,51 @@ func TestWritesBeforeAnEarlierRun(t *testing.T) {
 	}
 }
 
+// TestWriterThatIsNotFound: whose write woke a sync is not said where the sync that wrote is of an
+// earlier run, or kept no longer; nor is a pod said to be made or ended by this run.
+func TestWriterThatIsNotFound(t *testing.T) {
+	w := newWorld(t, storyNow.Add(-2*time.Hour))
+	w.journal = telemetry.NewJournal(telemetry.JournalOptions{Loops: testLoops, Epoch: "7c41", Recent: 4})
+	deletes := plain("shop", "web-1")
+	deletes.Loop = "replicaset"
+	deletes.Rounds = []decision.Round{{Outcomes: []decision.Outcome{{State: decision.Written, Names: []string{"web-1-a"}}},
+		Verdict: decision.Verdict{Actions: []decision.Action{{Kind: decision.DeletePods, Target: decision.Ref{Kind: "ReplicaSet", Namespace: "shop", Name: "web-1"}, Victims: []decision.Victim{{Name: "web-1-a"}}}}}}}
+	for range 12 {
+		w.journal.Record(plain("data", "ingest"))
+	}
+	w.journal.Record(deletes)
+	woken := func(c telemetry.Cause) *telemetry.Trace {
+		x := plain("shop", "web")
+		x.Causes = []telemetry.Cause{c}
+		return x
+	}
+	byNumber := telemetry.Cause{Kind: telemetry.CauseModified, Object: "ReplicaSet web-1", NewRV: "8", Sync: 5}
+	old := woken(byNumber)
+	old.Epoch, old.Seq = "old", 1500
+	pod := woken(telemetry.Cause{Kind: telemetry.CauseAdded, Object: "Pod web-1-a"})
+	pod.Epoch, pod.Seq = "old", 1501
+	w.journal.Record(woken(byNumber))
+	for path, c := range map[string]struct {
+		old  *telemetry.Trace
+		want string
+	}{
+		"?epoch=old&sync=1500": {old, "written in sync #5 of that run"},
+		"?epoch=old&sync=1501": {pod, ""},
+		"":                     {old, "written in sync #5"},
+	} {
+		_, h := w.serve(func(o *Options) { o.Archive = earlierRun{w.journal.Archive(), c.old} })
+		_, body := get(t, h.URL, "/deployments/shop/web"+path)
+		d := parse(t, body)
+		why, _, _ := strings.Cut(d.one("#f-side"), "What it wrote")
+		if strings.Contains(why, "its own write") || !strings.Contains(why, c.want) || c.want == "" && strings.Contains(why, "#") {
+			t.Errorf("%q: %s", path, why)
+		}
+		if href := linksIn(d, "#f-side"); slices.Contains(href, "/deployments") {
+			t.Errorf("%q leads to %s", path, href)
+		}
+	}
+}
+
 // TestStepsOfAnIdleObject: the newest sync of an object, which the board alone has, is one to step
 // to beside those that are kept.
 func TestStepsOfAnIdleObject(t *testing.T) {

@@ -59,15 +59,7 @@ func (s *Teller) causeOf(t *telemetry.Trace, c telemetry.Cause) views.Cause {
 
 // causedBy says whose write the event is: our own, by its sync, or that of a manager.
 func (s *Teller) causedBy(t *telemetry.Trace, c telemetry.Cause) views.Text {
-	seq := c.Sync
-	if kind, namespace, name, ok := t.Called(c.Object); ok && seq == 0 {
-		if found, ok := s.Journal.SyncOf(kind, namespace, name, c.NewRV); ok {
-			seq = found
-		} else if found, ok := s.Journal.Named(kind, namespace, name); ok && s.turned(found, c.Kind, kind, namespace, name) {
-			seq = found
-		}
-	}
-	switch {
+	switch seq := s.causedIn(t, c); {
 	case seq != 0:
 		return s.toSync(t, s.writer(t, seq), seq)
 	case c.Manager != "":
@@ -76,6 +68,22 @@ func (s *Teller) causedBy(t *telemetry.Trace, c telemetry.Cause) views.Text {
 		return views.Say("for ").Clock(c.Due)
 	}
 	return nil
+}
+
+// causedIn is the number of the sync whose write the event is, in the run of the sync that it woke;
+// 0 where none is known.
+func (s *Teller) causedIn(t *telemetry.Trace, c telemetry.Cause) uint64 {
+	kind, namespace, name, ok := t.Called(c.Object)
+	if c.Sync != 0 || !ok || !s.ofThisRun(t) {
+		return c.Sync
+	}
+	if seq, ok := s.Journal.SyncOf(kind, namespace, name, c.NewRV); ok {
+		return seq
+	}
+	if seq, ok := s.Journal.Named(kind, namespace, name); ok && s.turned(seq, c.Kind, kind, namespace, name) {
+		return seq
+	}
+	return 0
 }
 
 // turned reports whether a sync created the object that the event says is new, or deleted the one
@@ -95,24 +103,28 @@ func (s *Teller) turned(seq uint64, by telemetry.CauseKind, kind, namespace, nam
 	return t.Deleted(s.Loops, kind, namespace, name)
 }
 
-// writer names the sync that wrote an event, seen from the sync that it woke.
+// writer names the sync that wrote an event, seen from the sync that it woke. Whose it was is known
+// of one that is found alone.
 func (s *Teller) writer(t *telemetry.Trace, seq uint64) string {
-	if w, ok := s.Journal.Get(seq); ok && t.Epoch == w.Epoch && w.Object != t.Object {
+	w, ok := s.Journal.Get(seq)
+	switch {
+	case !s.ofThisRun(t):
+		return fmt.Sprintf("written in sync #%d of that run", seq)
+	case !ok:
+		return fmt.Sprintf("written in sync #%d", seq)
+	case w.Object != t.Object:
 		return fmt.Sprintf("written by %s #%d", s.KindOf(w.Loop), seq)
 	}
 	return fmt.Sprintf("its own write, #%d", seq)
 }
 
-// toSync leads to a sync of the same run by its number alone. Of an earlier run
+// toSync leads to a sync of the same run by its number alone, where it is found. Of an earlier run
 // the number says nothing about where it is.
 func (s *Teller) toSync(from *telemetry.Trace, words string, seq uint64) views.Text {
-	if !s.ofThisRun(from) {
-		return views.Say(words)
-	}
-	if t, ok := s.Journal.Get(seq); ok {
+	if t, ok := s.Journal.Get(seq); ok && s.ofThisRun(from) {
 		return views.Text{}.Link(words, address.Sync(t))
 	}
-	return views.Text{}.Link(words, s.All().Href)
+	return views.Say(words)
 }
 
 // Looks is every timer of a sync, soonest first.
