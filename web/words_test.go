@@ -126,3 +126,32 @@ func TestDiagnosisTurns(t *testing.T) {
 	}
 	t.Logf("%d turn", turned)
 }
+
+// TestSaidBeforeWhatIsRemembered: what is said as of a moment is the same whoever asked before as of
+// a later one, when the clock had made yet another sentence.
+func TestSaidBeforeWhatIsRemembered(t *testing.T) {
+	w := newWorld(t, storyNow.Add(-2*time.Hour))
+	w.goldens()
+	turned := 0
+	for seq := uint64(1); seq <= w.journal.Last(); seq++ {
+		trace, _ := w.journal.Get(seq)
+		first := trace.Sentence.ChangesAt
+		if first.IsZero() {
+			continue
+		}
+		want := w.server(nil).src.Said(trace, first)
+		if !want.ChangesAt.After(first) {
+			continue
+		}
+		s := w.server(nil)
+		if then := s.src.Said(trace, want.ChangesAt); then.Code != want.Code {
+			turned++
+		}
+		if got := s.src.Said(trace, first); got.Code != want.Code || got.At(first) != want.At(first) {
+			t.Errorf("%s: %s, want %s", trace.Key(), got.At(first), want.At(first))
+		}
+	}
+	if turned == 0 {
+		t.Error("no sentence turns twice")
+	}
+}

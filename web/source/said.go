@@ -21,15 +21,21 @@ func (s *Source) Diagnosis(t *telemetry.Trace, now time.Time) decision.Diagnosis
 	return s.told(t, at).Diagnosis
 }
 
+// told is what is to be said of a trace from that instant on, until it changes.
+type told struct {
+	decision.Telling
+	at time.Time
+}
+
 func (s *Source) told(t *telemetry.Trace, now time.Time) decision.Telling {
 	if !facts.Outdated(t.Sentence, now) {
 		return decision.Telling{Sentence: t.Sentence, Diagnosis: t.Diagnosis}
 	}
-	if known, ok := s.says.Get(t); ok && !facts.Outdated(known.Sentence, now) {
-		return known
+	if known, ok := s.says.Get(t); ok && !known.at.After(now) && !facts.Outdated(known.Sentence, now) {
+		return known.Telling
 	}
 	again := s.sayAgain(t, now)
-	s.says.Put(t, again)
+	s.says.Put(t, told{again, now})
 	return again
 }
 

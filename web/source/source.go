@@ -22,7 +22,7 @@ type Source struct {
 	Loops   decision.Loops
 	scope   *sight.Scope
 
-	says      facts.Cache[decision.Telling]
+	says      facts.Cache[told]
 	estimates facts.Cache[*decision.Estimate]
 	steered   facts.Cache[[]telemetry.Object]
 }
