@@ -11,15 +11,15 @@ import (
 )
 
 // TestUpToAnEarlierRun: what a page says of the syncs up to the one under the cursor is not said
-// of those of a later run.
+// of those of a later run, and is said of that one also where the history alone has it.
 func TestUpToAnEarlierRun(t *testing.T) {
 	chose := func(epoch string, seq uint64) *telemetry.Trace {
 		a := decision.Action{Kind: decision.DeletePods, Victims: []decision.Victim{{Name: "web-" + epoch}}}
 		return &telemetry.Trace{Epoch: epoch, Seq: seq, Rounds: []decision.Round{{Verdict: decision.Verdict{Actions: []decision.Action{a}}}},
 			Report: &decision.Report{Events: []decision.Event{{Reason: "Chose"}}}}
 	}
-	kept := []*telemetry.Trace{chose("new", 1), chose("new", 2)}
-	for _, cursor := range []*telemetry.Trace{chose("old", 9), chose("old", 1), kept[0], kept[1]} {
+	kept := []*telemetry.Trace{chose("new", 1), chose("new", 3)}
+	for _, cursor := range []*telemetry.Trace{chose("old", 9), chose("old", 1), kept[0], kept[1], chose("new", 2), chose("new", 4)} {
 		x := &subject.Subject{Kept: kept, Newest: kept[1], Cursor: cursor}
 		want := "sync " + words.Digits(cursor.Seq)
 		if victims, note := (*Pages)(nil).victimsOf(x); len(victims) != 1 || !strings.HasSuffix(victims[0].Own, cursor.Epoch) || !strings.Contains(note.String(), want) {

@@ -47,15 +47,17 @@ func (x *Subject) Known() []*telemetry.Trace {
 	return x.Kept
 }
 
-// UpToCursor are the kept syncs up to the one under the cursor, oldest first.
+// UpToCursor are the kept syncs up to the one under the cursor, which may be from the history; oldest
+// first.
 func (x *Subject) UpToCursor() []*telemetry.Trace {
 	if x.Earlier() {
 		return []*telemetry.Trace{x.Cursor}
 	}
-	if after := slices.IndexFunc(x.Kept, func(t *telemetry.Trace) bool { return t.Seq > x.Cursor.Seq }); after >= 0 {
-		return x.Kept[:after]
+	n := len(x.Kept)
+	if after := slices.IndexFunc(x.Kept, func(t *telemetry.Trace) bool { return t.Seq >= x.Cursor.Seq }); after >= 0 {
+		n = after
 	}
-	return x.Kept
+	return append(x.Kept[:n:n], x.Cursor)
 }
 
 // Find finds the object of a page, and the sync under its cursor.
