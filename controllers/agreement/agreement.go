@@ -29,7 +29,7 @@ type Account struct {
 // Contradictions are the places that name different causes, or that leave out what
 // everybody has to be told.
 func (a *Account) Contradictions() []string {
-	list := append(a.codes(), a.vague()...)
+	list := slices.Concat(a.codes(), a.unanswered(), a.vague())
 	list = append(append(list, a.cut()...), a.slips()...)
 	if tone := a.Sentence.Tone; (tone == decision.ToneWaiting || tone == decision.ToneFailed) && !a.ends() {
 		list = append(list, "nothing says what ends it: "+a.Sentence.At(a.Now))
@@ -55,6 +55,24 @@ func (a *Account) codes() (list []string) {
 	}
 	if e := a.Estimate; e != nil && isFinding(e.Code) && isFinding(said) && e.Code != said {
 		list = append(list, fmt.Sprintf("the sentence names %s, the estimate %s", said, e.Code))
+	}
+	return list
+}
+
+// unanswered are findings that somebody refused what no API server answered.
+func (a *Account) unanswered() (list []string) {
+	for _, r := range a.Rounds {
+		for i := range r.Outcomes {
+			o := &r.Outcomes[i]
+			if _, ok := diagnosis.Unanswered(o); !ok {
+				continue
+			}
+			for _, f := range a.Diagnosis.Findings {
+				if (f.Code == diagnosis.Refused || f.Code == diagnosis.Delete) && f.Message == o.Failure.Message {
+					list = append(list, fmt.Sprintf("nobody answered, and %s says that it was refused: %q", f.Code, f.Message))
+				}
+			}
+		}
 	}
 	return list
 }

@@ -50,6 +50,14 @@ func TestContradictions(t *testing.T) {
 		{"a list of ours that goes on", func(a *agreement.Account) {
 			a.Sentence.Lead = words("1 pod waits for web-1, web-2, …")
 		}, ""},
+		{"refused by nobody", func(a *agreement.Account) {
+			a.Diagnosis.Findings = append(a.Diagnosis.Findings, decision.Finding{Code: diagnosis.Refused, Message: "EOF"})
+			a.Rounds[0].Outcomes = []decision.Outcome{{State: decision.Unanswered, Failure: &decision.Failure{Reason: decision.Unreachable, Message: "EOF"}}}
+		}, "nobody answered, and replica-failure says that it was refused"},
+		{"refused before nobody answered", func(a *agreement.Account) {
+			a.Diagnosis.Findings = append(a.Diagnosis.Findings, decision.Finding{Code: diagnosis.Refused, Message: "no"})
+			a.Rounds[0].Outcomes = []decision.Outcome{{State: decision.Unanswered, Failure: &decision.Failure{Reason: decision.Unreachable, Message: "EOF"}}}
+		}, ""},
 		{"endless", func(a *agreement.Account) { a.Sentence.Then = nil }, "nothing says what ends it"},
 		{"nothing to end", func(a *agreement.Account) { a.Sentence.Then, a.Sentence.Tone = nil, decision.ToneOK }, ""},
 	} {

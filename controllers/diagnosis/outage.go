@@ -9,10 +9,23 @@ import (
 
 // Unanswered says why a write got no answer; ok where that is what became of it.
 func Unanswered(o *decision.Outcome) (why decision.Words, ok bool) {
-	if o == nil || o.Failure == nil || o.State != decision.Unanswered && (o.State != decision.Refused || o.Failure.Reason != decision.Unreachable) {
+	if o == nil || o.Failure == nil || !unanswered(o) {
 		return nil, false
 	}
 	return words("the API server ").Say(silence(o.Failure)).Say(" (").Quote(prose.ClipMiddle(prose.LastClause(o.Failure.Message), 80)).Say(")"), true
+}
+
+// unanswered reports whether no API server could serve a write, or the rest of one that is done in part.
+func unanswered(o *decision.Outcome) bool {
+	switch o.State {
+	case decision.Unanswered:
+		return true
+	case decision.Partly:
+		return o.Failure.Down()
+	case decision.Refused:
+		return o.Failure.Reason == decision.Unreachable
+	}
+	return false
 }
 
 // Unsure says what is known of a write that may have been done: its reply was lost, or the API server answered that it

@@ -51,8 +51,9 @@ func Found(s *Snapshot, rounds []decision.Round) decision.Diagnosis {
 // found is the same of a snapshot with what the rounds found out, and of what keeps its pods.
 func found(s *Snapshot, rounds []decision.Round, waiting decision.Diagnosis) decision.Diagnosis {
 	a, o := managed(rounds)
+	_, unanswered := diagnosis.Unanswered(o)
 	switch {
-	case o == nil || o.State == decision.Unknown:
+	case o == nil || o.State == decision.Unknown || unanswered: // Nobody refused them.
 	case a.Kind == decision.DeletePods:
 		return diagnose(s, []decision.Finding{undeleted(s, o)}, nil)
 	case o.Failure != nil || failure(o) != nil: // A recording may not say why.
