@@ -111,15 +111,17 @@ func (c *Cluster) doPods(m *set, a decision.Action) decision.Outcome {
 	return decision.Outcome{State: decision.NotTried} // The model has no pods to adopt or release.
 }
 
-// createPods makes pods in batches of 1, 2, 4 and so on, until a batch meets the quota.
+// createPods makes pods in batches of 1, 2, 4 and so on, until one of a batch is refused.
 func (c *Cluster) createPods(m *set, count int64) decision.Outcome {
 	var o decision.Outcome
+	why := ""
 	o.Untried = count
 	for batch := int64(1); o.Untried > 0 && o.Failed == 0; batch *= 2 {
 		n := min(batch, o.Untried)
 		o.Untried -= n
 		for range n {
-			if c.full() {
+			if refused := c.refuses(m); refused != "" {
+				why = refused
 				o.Failed++
 				continue
 			}
@@ -139,11 +141,27 @@ func (c *Cluster) createPods(m *set, count int64) decision.Outcome {
 	default:
 		o.State = decision.Refused
 	}
-	o.Failure = &decision.Failure{Code: 403, Reason: "Forbidden", Message: fmt.Sprintf(
-		"pods %q is forbidden: exceeded quota: model, limited: pods=%d", m.rs.Name+"-", c.quota())}
+	o.Failure = &decision.Failure{Code: 403, Reason: "Forbidden", Message: fmt.Sprintf("pods %q is forbidden: %s", m.rs.Name+"-", why)}
 	// Without a pod of its own nothing wakes it but the end of another pod.
 	m.due.now = o.Done > 0
 	return o
+}
+
+// refuses says why a ReplicaSet gets no pod more; "" where it does.
+func (c *Cluster) refuses(m *set) string {
+	if c.full() {
+		return fmt.Sprintf("exceeded quota: model, limited: pods=%d", c.quota())
+	}
+	if c.Rules.Refuse == nil {
+		return ""
+	}
+	of := 0
+	for _, n := range c.sets {
+		if n.template == c.template {
+			of += len(n.pods)
+		}
+	}
+	return c.Rules.Refuse(m.template == c.template, of, c.count()-of)
 }
 
 func (c *Cluster) quota() int {

@@ -26,6 +26,9 @@ type Rules struct {
 	Terminate time.Duration
 	// Quota bounds the pods that exist at once; 0 stands for MaxPods.
 	Quota int
+	// Refuse says why one more pod is refused, of the template that is wanted or of another one, while so many
+	// of it and of others are there; "" where it is not. Nil refuses none.
+	Refuse func(wanted bool, ofWanted, ofOthers int) string
 	// Fate is what becomes of the n-th pod, counted from 1, that a ReplicaSet
 	// creates. Nil stands for the usual fate: ready 5 s after it has a node. A
 	// ReplicaSet with a fate of its own (NewPods) does not ask.

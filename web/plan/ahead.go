@@ -20,9 +20,12 @@ func ahead(ctx context.Context, room int) *simulator {
 }
 
 // Ahead plans what a Deployment's snapshot leads to by itself, with every new pod becoming
-// ready. At most room pods exist at once; 0 stands for no such bound.
-func Ahead(ctx context.Context, s *deployment.Snapshot, room int) (views.Plan, error) {
-	f, err := next(ahead(ctx, room), s, nil)
+// ready. refuse says why one more is refused, of the template that is wanted or of another one, while so
+// many of it and of others are there; "" where it is not, and nil for never.
+func Ahead(ctx context.Context, s *deployment.Snapshot, refuse func(wanted bool, ofWanted, ofOthers int) string) (views.Plan, error) {
+	a := ahead(ctx, 0)
+	a.refuse = refuse
+	f, err := next(a, s, nil)
 	if err != nil {
 		return views.Plan{}, fmt.Errorf("plan: %w", err)
 	}
@@ -30,7 +33,7 @@ func Ahead(ctx context.Context, s *deployment.Snapshot, room int) (views.Plan, e
 }
 
 // AheadOfReplicaSet is Ahead for a ReplicaSet or a ReplicationController that no Deployment
-// owns. Its pods stand in the plan as the new ones.
+// owns. Its pods stand in the plan as the new ones, and at most room exist at once; 0 stands for no such bound.
 func AheadOfReplicaSet(ctx context.Context, s *replicaset.Snapshot, room int) (views.Plan, error) {
 	c, err := sim.FromReplicaSet(s)
 	if err != nil {

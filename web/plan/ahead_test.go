@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +18,7 @@ func TestAhead(t *testing.T) {
 		Want: 4, Strategy: "RollingUpdate", MaxSurge: &deployment.IntOrPercent{Int: 1}, MaxUnavailable: &deployment.IntOrPercent{}, NextName: "web-1", NextHash: "1"}
 	rs := &replicaset.Snapshot{Version: replicaset.SnapshotVersion, Now: at, Kind: "ReplicaSet", Found: true, Namespace: "shop", Name: "web", UID: "r", Generation: 1, Selector: "app=web", Want: 4, Burst: 500}
 	for name, of := range map[string]func(room int) (views.Plan, error){
-		"deployment": func(room int) (views.Plan, error) { return Ahead(t.Context(), d, room) },
+		"deployment": func(room int) (views.Plan, error) { return Ahead(t.Context(), d, most(room)) },
 		"replicaset": func(room int) (views.Plan, error) { return AheadOfReplicaSet(t.Context(), rs, room) },
 	} {
 		for room, available := range map[int]int64{0: 4, 9: 4, 3: 3, 1: 1} {
@@ -32,13 +33,23 @@ func TestAhead(t *testing.T) {
 		}
 	}
 	d.Deadline = new(int64(600))
-	if p, err := Ahead(t.Context(), d, 3); err != nil || !strings.Contains(p.Sentence, "no progress for 10m, ") {
+	if p, err := Ahead(t.Context(), d, most(3)); err != nil || !strings.Contains(p.Sentence, "no progress for 10m, quota few refuses 1 new pod (pods: 3 of 3 used)") {
 		t.Errorf("past the deadline it says %q, %v", p.Sentence, err)
 	}
-	if _, err := Ahead(t.Context(), &deployment.Snapshot{}, 0); err == nil || !strings.Contains(err.Error(), "no Deployment") {
+	if _, err := Ahead(t.Context(), &deployment.Snapshot{}, nil); err == nil || !strings.Contains(err.Error(), "no Deployment") {
 		t.Errorf("nothing is planned: %v", err)
 	}
 	if _, err := AheadOfReplicaSet(t.Context(), &replicaset.Snapshot{}, 0); err == nil {
 		t.Error("no ReplicaSet is planned")
+	}
+}
+
+// most refuses more than so many pods; 0 stands for no such bound.
+func most(room int) func(bool, int, int) string {
+	return func(_ bool, ofWanted, ofOthers int) string {
+		if room == 0 || ofWanted+ofOthers < room {
+			return ""
+		}
+		return fmt.Sprintf("exceeded quota: few, requested: pods=1, used: pods=%d, limited: pods=%d", ofWanted+ofOthers, room)
 	}
 }

@@ -51,7 +51,7 @@ func next(f *simulator, s *deployment.Snapshot, p *rolloutProposal) (simulation,
 	if err != nil {
 		return simulation{}, err
 	}
-	c.Rules.Quota = f.room
+	c.Rules.Refuse = f.refuse
 	steady := pace(c, s.Want)
 	for _, pod := range comingPods(base.ReplicaSets) {
 		c.Edit(sim.Pod(pod, sim.ReadyAfter(steady.next())))

@@ -95,6 +95,8 @@ type simulator struct {
 	yield func(context.Context) error
 	left  time.Duration // of its own, not that of others in between
 	room  int           // most pods at once; 0 for no such bound
+	// refuse says why one more pod is refused, as in sim.Rules.
+	refuse func(wanted bool, ofWanted, ofOthers int) string
 }
 
 // run advances a cluster slice by slice, until it settles, so many slices are over or

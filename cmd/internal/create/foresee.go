@@ -18,14 +18,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/loopscope/loopscope/controllers"
-	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/engine"
-	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry"
-	"github.com/loopscope/loopscope/telemetry/decision"
-	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
-	"github.com/loopscope/loopscope/web/plan"
 )
 
 // Forecast is what the loops will do with one object, as far as that can be known beforehand.
@@ -125,7 +120,7 @@ func (f *foreseer) foresee(ctx context.Context, info *resource.Info, position in
 		return out
 	}
 	out.Clashes, out.Unread = clashes(w, s, &f.input), s.unread
-	f.plan(ctx, &out, w, s, snapshot)
+	out.foresee(ctx, w, s, snapshot)
 	return out
 }
 
@@ -181,64 +176,6 @@ func (f *foreseer) dryRunElsewhere(info *resource.Info, position int, missing er
 		named.SetGenerateName("")
 	}
 	return answer, nil
-}
-
-// plan adds the sequence, and how a quota bounds it.
-func (f *foreseer) plan(ctx context.Context, out *Forecast, w *workload, s *surroundings, snapshot decision.Snapshot) {
-	var sequence func(room int) (views.Plan, error)
-	var now int64
-	switch x := snapshot.(type) {
-	case *deployment.Snapshot:
-		for i := range x.ReplicaSets {
-			if x.ReplicaSets[i].Mine {
-				now += x.ReplicaSets[i].NonTerminal
-			}
-		}
-		sequence = func(room int) (views.Plan, error) { return plan.Ahead(ctx, x, room) }
-	case *replicaset.Snapshot:
-		for i := range x.Pods {
-			if x.Pods[i].Matches { // Orphans are adopted.
-				now++
-			}
-		}
-		if w.owned() {
-			out.Unplanned = "a Deployment owns it and decides on its size"
-			return
-		}
-		sequence = func(room int) (views.Plan, error) { return plan.AheadOfReplicaSet(ctx, x, room) }
-	default:
-		return
-	}
-	p, err := sequence(0)
-	if err != nil {
-		out.Unplanned = err.Error()
-		return
-	}
-	more := mostPods(&p) - now
-	room, clash := s.room(&w.template, more)
-	if s.claims(w, room); clash != "" {
-		out.Clashes = append(out.Clashes, clash)
-		if now+room > 0 { // A bound of 0 pods is none to the model.
-			if bounded, err := sequence(int(now + room)); err == nil {
-				if p = bounded; w.kind != deployment.Loop.Kind {
-					p.Sentence = fmt.Sprintf("%s, until the quota leaves room for more.", prose.Count(now+room, "pod"))
-				}
-			}
-		} else {
-			out.Unplanned = "no pod could be created"
-			return
-		}
-	}
-	out.Plan = &p
-}
-
-func mostPods(p *views.Plan) int64 {
-	for _, x := range p.Facts {
-		if x.Label == "most pods" {
-			return x.Value
-		}
-	}
-	return 0
 }
 
 // workload is an object of one of the loops in the form that all have.

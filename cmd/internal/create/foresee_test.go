@@ -109,6 +109,7 @@ func FuzzWorkloadOf(f *testing.F) {
 			s := &surroundings{workloads: []*workload{deploymentOf("x", labels, labels), setOf("y", labels, "")}, pods: []corev1.Pod{pod("z", labels)},
 				quotas: []corev1.ResourceQuota{quota("pods", "3", "1"), quota("cpu", "3", "1"), quota("limits.cpu", "3", "1")}}
 			clashes(w, s, &input{workloads: []*workload{w}})
+			s.barred(&w.template)
 			if room, _ := s.room(&w.template, 5); room < 0 || room > 5 {
 				t.Fatalf("room for %d of 5", room)
 			}

@@ -42,7 +42,7 @@ func (s *surroundings) used(q *corev1.ResourceQuota) corev1.ResourceList {
 	sum := corev1.ResourceList{}
 	for i := range s.pods {
 		p := &s.pods[i]
-		if p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed || !counts(q, p) {
+		if finished(p) || !counts(q, p) {
 			continue
 		}
 		for name := range q.Spec.Hard {
@@ -78,22 +78,13 @@ func (f *foreseer) readDefaultClass(ctx context.Context, s *surroundings) {
 func (s *surroundings) room(template *corev1.PodTemplateSpec, wanted int64) (room int64, clash string) {
 	room = wanted
 	pod := s.podOf(template)
-	if text := s.outOfRange(pod); text != "" && wanted > 0 {
-		return 0, text
-	}
 	for i := range s.quotas {
 		q := &s.quotas[i]
 		if !counts(q, pod) {
 			continue
 		}
-		hard := q.Status.Hard
-		if len(hard) == 0 { // It was not counted yet.
-			hard = q.Spec.Hard
-		}
+		hard := hardOf(q)
 		for _, name := range slices.Sorted(maps.Keys(hard)) {
-			if leavesOpen(pod, name) && wanted > 0 {
-				return 0, fmt.Sprintf("ResourceQuota %s wants every pod%s to say how much %s it needs, and a container of the template does not: no pod can be created", q.Name, ofScopes(q), name)
-			}
 			each := perPod(pod, name)
 			if each.Sign() <= 0 {
 				continue
@@ -108,6 +99,34 @@ func (s *surroundings) room(template *corev1.PodTemplateSpec, wanted int64) (roo
 		}
 	}
 	return room, clash
+}
+
+// hardOf is what a quota allows, also where it was not counted yet.
+func hardOf(q *corev1.ResourceQuota) corev1.ResourceList {
+	if len(q.Status.Hard) == 0 {
+		return q.Spec.Hard
+	}
+	return q.Status.Hard
+}
+
+// barred says what refuses every pod of a template, however many there are; "" for nothing.
+func (s *surroundings) barred(template *corev1.PodTemplateSpec) string {
+	pod := s.podOf(template)
+	if text := s.outOfRange(pod); text != "" {
+		return text
+	}
+	for i := range s.quotas {
+		q := &s.quotas[i]
+		if !counts(q, pod) {
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(hardOf(q))) {
+			if leavesOpen(pod, name) {
+				return fmt.Sprintf("ResourceQuota %s wants every pod%s to say how much %s it needs, and a container of the template does not: no pod can be created", q.Name, ofScopes(q), name)
+			}
+		}
+	}
+	return ""
 }
 
 // claim is the pods that a workload of the input will make.
