@@ -68,7 +68,7 @@ func adoptions(w *workload, s *surroundings) []string {
 	if w.kind == what || w.kind == "ReplicationController" {
 		what = "pod"
 		for i := range s.pods {
-			if p := &s.pods[i]; orphan(p, w) {
+			if p := &s.pods[i]; orphan(p, w) && !finished(p) {
 				names = append(names, p.Name)
 			}
 		}

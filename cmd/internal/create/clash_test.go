@@ -35,6 +35,11 @@ func TestClashes(t *testing.T) {
 	elsewhere := deploymentOf("far", web, web)
 	elsewhere.meta.SetNamespace("other")
 	accounts := map[string]bool{"default": true}
+	ended := func(name string, phase corev1.PodPhase) corev1.Pod {
+		p := pod(name, web)
+		p.Status.Phase = phase
+		return p
+	}
 	robot := deploymentOf("web", web, web)
 	robot.template.Spec.ServiceAccountName = "robot"
 	for _, c := range []struct {
@@ -55,6 +60,7 @@ func TestClashes(t *testing.T) {
 		{"a ReplicaSet without an owner", deploymentOf("web", web, web), surroundings{accounts: accounts, workloads: []*workload{setOf("lone", web, "")}}, input{}, "it adopts 1 ReplicaSet, which nobody owns and its selector matches: lone"},
 		{"a ReplicaSet with one", deploymentOf("web", web, web), surroundings{accounts: accounts, workloads: []*workload{setOf("theirs", web, "old")}}, input{}, ""},
 		{"pods without an owner", setOf("web", web, ""), surroundings{accounts: accounts, pods: []corev1.Pod{pod("a", web), pod("b", more), pod("c", api)}}, input{}, "it adopts 2 pods, which nobody owns and its selector matches: a, b"},
+		{"pods without an owner that have ended", setOf("web", web, ""), surroundings{accounts: accounts, pods: []corev1.Pod{pod("a", web), ended("b", corev1.PodFailed), ended("c", corev1.PodSucceeded)}}, input{}, "it adopts 1 pod, which nobody owns and its selector matches: a"},
 		{"pods beside a Deployment", deploymentOf("web", web, web), surroundings{accounts: accounts, pods: []corev1.Pod{pod("a", web)}}, input{}, ""},
 		{"no ServiceAccount", robot, surroundings{accounts: accounts}, input{}, "ServiceAccount robot is not there"},
 		{"a ServiceAccount of the same input", robot, surroundings{accounts: accounts}, input{accounts: map[[2]string]bool{{"shop", "robot"}: true}}, ""},

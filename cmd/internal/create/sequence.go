@@ -66,7 +66,8 @@ func (f *Forecast) ofReplicaSet(ctx context.Context, w *workload, s *surrounding
 	}
 	there := int64(0)
 	for i := range x.Pods {
-		if x.Pods[i].Matches { // Orphans are adopted.
+		p := &x.Pods[i]
+		if ended := p.Phase == "Succeeded" || p.Phase == "Failed"; p.Matches && !ended { // Orphans are adopted.
 			there++
 		}
 	}

@@ -145,13 +145,21 @@ func TestForeseeMorePods(t *testing.T) {
 	six := int32(6)
 	rc := &corev1.ReplicationController{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "rc", Generation: 2}, Spec: corev1.ReplicationControllerSpec{Replicas: &six, Selector: shop, Template: &template}}
 	owner := metav1.NewControllerRef(rc, corev1.SchemeGroupVersion.WithKind("ReplicationController"))
+	pods := func(evicted int) []corev1.Pod {
+		list := readyPods(3+evicted, owner, "")
+		for i := 3; i < len(list); i++ {
+			list[i].Status = corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted"}
+		}
+		return list
+	}
 	for _, c := range []struct {
 		name        string
 		s           surroundings
 		clash, ends string
 	}{
-		{"room", surroundings{pods: readyPods(3, owner, ""), quotas: []corev1.ResourceQuota{quota("pods", "4", "3")}}, "ResourceQuota few leaves room for 1 of 3 pods", "4 pods, until the quota leaves room for more."},
-		{"a request that a quota wants", surroundings{pods: readyPods(3, owner, ""), quotas: []corev1.ResourceQuota{quota("requests.cpu", "4", "3")}}, "ResourceQuota few wants every pod", "no new pod could be created"},
+		{"room", surroundings{pods: pods(0), quotas: []corev1.ResourceQuota{quota("pods", "4", "3")}}, "ResourceQuota few leaves room for 1 of 3 pods", "4 pods, until the quota leaves room for more."},
+		{"room beside evicted ones", surroundings{pods: pods(2), quotas: []corev1.ResourceQuota{quota("pods", "4", "3")}}, "ResourceQuota few leaves room for 1 of 3 pods", "4 pods, until the quota leaves room for more."},
+		{"a request that a quota wants", surroundings{pods: pods(0), quotas: []corev1.ResourceQuota{quota("requests.cpu", "4", "3")}}, "ResourceQuota few wants every pod", "no new pod could be created"},
 		{"none there", surroundings{quotas: []corev1.ResourceQuota{quota("requests.cpu", "4", "3")}}, "ResourceQuota few wants every pod", "no pod could be created"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
