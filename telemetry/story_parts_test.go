@@ -724,3 +724,18 @@ func TestNearbyIsLessThanFiveSeconds(t *testing.T) {
 		}
 	}
 }
+
+// Pods of which one reply was lost have that in the list of writes, and not what was said of another pod.
+func TestWritesWhoseReplyWasLost(t *testing.T) {
+	full := &decision.Failure{Code: 403, Message: "exceeded quota"}
+	for _, lost := range []*decision.Failure{nil, down} {
+		x := outcome(ResultUnknown, "web", decision.Action{Kind: decision.CreatePods, Count: 2}, decision.Outcome{State: decision.Unknown, Failed: 2, Failure: full, Lost: lost})
+		want := full
+		if lost != nil {
+			want = lost
+		}
+		if list := x.Writes(nil); len(list) != 1 || list[0].State != decision.Unknown || list[0].Failure != want {
+			t.Errorf("lost %+v: %+v", lost, list)
+		}
+	}
+}

@@ -108,7 +108,7 @@ func podWrites(a *decision.Action, o *decision.Outcome) []Write {
 		case state == decision.Partly:
 			state = decision.Refused
 		}
-		list = append(list, Write{Kind: a.Kind, Object: "Pod", Count: o.Failed, State: state, Question: a.Question, Failure: o.Failure})
+		list = append(list, Write{Kind: a.Kind, Object: "Pod", Count: o.Failed, State: state, Question: a.Question, Failure: o.LostReply()})
 	}
 	return list
 }

@@ -31,10 +31,11 @@ func unanswered(o *decision.Outcome) bool {
 // Unsure says what is known of a write that may have been done: its reply was lost, or the API server answered that it
 // failed inside, which it may have done after it had stored the object. what is the write: "its write of web".
 func Unsure(what decision.Words, o *decision.Outcome) decision.Words {
-	if !o.Failure.Internal() {
+	f := o.LostReply()
+	if !f.Internal() {
 		return append(words("the reply to "), append(what, words(" was lost")...)...)
 	}
-	why := prose.ClipMiddle(strings.TrimPrefix(o.Failure.Message, "Internal error occurred: "), 80)
+	why := prose.ClipMiddle(strings.TrimPrefix(f.Message, "Internal error occurred: "), 80)
 	w := append(words("the API server answered "), append(what, words(" with an internal error")...)...)
 	return bracketed(w, why).Say(" and may have done it")
 }

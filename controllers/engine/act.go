@@ -48,6 +48,7 @@ func (l *Loop) run(ctx context.Context, t Sync, actions []decision.Action, outco
 		o, found := t.Do(ctx, a)
 		o.Took = clock()
 		t.RedactFailure(o.Failure)
+		t.RedactFailure(o.Lost)
 		outcomes[i] = o
 		learnt.Add(found)
 		if o.OK() {

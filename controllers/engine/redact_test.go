@@ -2,6 +2,7 @@ package engine
 
 import (
 	"testing"
+	"time"
 
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
@@ -54,6 +55,21 @@ func TestRedactFailure(t *testing.T) {
 	}
 	if got := h.Unredact("refused: password=…"); got != "refused: password=hunter3" {
 		t.Errorf("the event says %q", got)
+	}
+}
+
+// Both failures of pods that were created at once are recorded without credentials.
+func TestFailuresAreRedacted(t *testing.T) {
+	s := &script{}
+	s.decideFunc = func(int) decision.Verdict {
+		return decision.Verdict{Actions: []decision.Action{action("pods", decision.SlowStart)}}
+	}
+	s.doFunc = func(decision.Action) (decision.Outcome, decision.Learnt) {
+		return decision.Outcome{State: decision.Unknown, Failure: &decision.Failure{Message: "denied: password=hunter2"}, Lost: &decision.Failure{Message: "lost: password=hunter3"}}, decision.Learnt{}
+	}
+	o := play(t, s, 1, Act, time.Millisecond)[0].Rounds[0].Outcomes[0]
+	if o.Failure.Message != "denied: password=…" || o.Lost.Message != "lost: password=…" {
+		t.Errorf("recorded are %q and %q", o.Failure.Message, o.Lost.Message)
 	}
 }
 

@@ -107,12 +107,13 @@ func (t *teller) releaseDenied() bool {
 	return true
 }
 
-// told appends the message of a failed outcome, where there is one.
+// told appends why a reply was lost, where that is known.
 func told(w decision.Words, o *decision.Outcome) decision.Words {
-	if o.Failure == nil || o.Failure.Message == "" {
+	f := o.LostReply()
+	if f == nil || f.Message == "" {
 		return w
 	}
-	return w.Say(" (").Quote(prose.ClipMiddle(cause(o.Failure), longest)).Say(")")
+	return w.Say(" (").Quote(prose.ClipMiddle(cause(f), longest)).Say(")")
 }
 
 func (t *teller) manageRefused() bool {
@@ -147,7 +148,7 @@ func (t *teller) leftOver(o *decision.Outcome) decision.Words {
 func (t *teller) replyLost(write decision.Words, them string, o *decision.Outcome) {
 	t.is(decision.ToneWaiting, "unknown-outcome", "waiting")
 	lead := diagnosis.Unsure(write, o)
-	if o.Failure.Internal() {
+	if o.LostReply().Internal() {
 		t.out.Lead, t.out.Then = diagnosis.Fit(lead, longLead), words("Reads "+them+" live before it decides again")
 		if !t.try.Next.IsZero() {
 			t.out.Then, t.out.ChangesAt = t.out.Then.Say(" in ").Until(t.try.Next), t.try.Next

@@ -98,10 +98,20 @@ type Outcome struct {
 	Failure *Failure      `json:"failure,omitempty"`
 	Other   *Writer       `json:"other,omitempty"`
 	Took    time.Duration `json:"took,omitempty"`
+	// Lost is why the end of some of several objects is unknown, where Failure is that of others.
+	Lost *Failure `json:"lost,omitempty"`
 }
 
 // OK reports whether nothing stands in the way of going on.
 func (o Outcome) OK() bool { return o.State == Written || o.State == Tolerated }
+
+// LostReply is why it is not known whether a write was done, where that is so.
+func (o *Outcome) LostReply() *Failure {
+	if o.Lost != nil {
+		return o.Lost
+	}
+	return o.Failure
+}
 
 // Learnt is what acting can find out that lets the same Snapshot be decided
 // again. The set is closed. The zero value says that nothing was learnt.

@@ -87,7 +87,7 @@ func (t *replicaSetSync) Do(ctx context.Context, a decision.Action) (decision.Ou
 type podResults struct {
 	mu          sync.Mutex
 	outcome     decision.Outcome
-	unknown     bool
+	lost        *decision.Failure // the first after which a pod may be there all the same
 	terminating bool
 }
 
@@ -120,10 +120,13 @@ func (p *podResults) failed(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.outcome.Failed++
-	p.unknown = p.unknown || engine.OutcomeUnknown(err)
+	now := engine.FailureOf(err)
+	if p.lost == nil && engine.OutcomeUnknown(err) {
+		p.lost = now
+	}
 	p.terminating = p.terminating || engine.NamespaceTerminating(err)
 	if f := p.outcome.Failure; f == nil || f.Terminal && !engine.NamespaceTerminating(err) {
-		p.outcome.Failure = engine.FailureOf(err)
+		p.outcome.Failure = now
 	}
 }
 
@@ -133,8 +136,11 @@ func (p *podResults) sum() decision.Outcome {
 	switch {
 	case o.Failed == 0:
 		o.State = decision.Written
-	case p.unknown:
+	case p.lost != nil:
 		o.State = decision.Unknown
+		if p.lost != o.Failure {
+			o.Lost = p.lost
+		}
 	case o.Done > 0:
 		o.State = decision.Partly
 	case o.Failure.Down():

@@ -204,15 +204,16 @@ func TestSumOfPodResults(t *testing.T) {
 		want        decision.State
 		terminating bool
 		told        error
+		lost        error // where that is another one
 	}{
-		"done":                     {nil, 2, decision.Written, false, nil},
-		"refused":                  {[]error{refused, full}, 0, decision.Refused, false, refused},
-		"refused in part":          {[]error{refused}, 1, decision.Partly, false, refused},
-		"lost, then refused":       {[]error{lost, refused}, 1, decision.Unknown, false, lost},
-		"refused, then lost":       {[]error{refused, lost}, 1, decision.Unknown, false, refused},
-		"ends":                     {[]error{ends, ends}, 0, decision.Refused, true, ends},
-		"ends, then refused twice": {[]error{ends, refused, full}, 0, decision.Refused, true, refused},
-		"refused, then ends":       {[]error{refused, ends}, 0, decision.Refused, true, refused},
+		"done":                          {nil, 2, decision.Written, false, nil, nil},
+		"refused":                       {[]error{refused, full}, 0, decision.Refused, false, refused, nil},
+		"refused in part":               {[]error{refused}, 1, decision.Partly, false, refused, nil},
+		"lost, then refused":            {[]error{lost, refused}, 1, decision.Unknown, false, lost, nil},
+		"refused and lost in one batch": {[]error{refused, lost}, 1, decision.Unknown, false, refused, lost},
+		"ends":                          {[]error{ends, ends}, 0, decision.Refused, true, ends, nil},
+		"ends, then refused twice":      {[]error{ends, refused, full}, 0, decision.Refused, true, refused, nil},
+		"refused, then ends":            {[]error{refused, ends}, 0, decision.Refused, true, refused, nil},
 	} {
 		var all podResults
 		for _, err := range c.failures {
@@ -227,6 +228,9 @@ func TestSumOfPodResults(t *testing.T) {
 		}
 		if c.told != nil && o.Failure.Message != c.told.Error() {
 			t.Errorf("%s: the failure is %q, want %q", name, o.Failure.Message, c.told)
+		}
+		if (o.Lost != nil) != (c.lost != nil) || o.Lost != nil && o.Lost.Message != c.lost.Error() {
+			t.Errorf("%s: lost is %+v, want %v", name, o.Lost, c.lost)
 		}
 	}
 }
