@@ -81,6 +81,9 @@ func (w Pods) Finalizer(d *decision.Deletion) *decision.Finding {
 // Awaited are the n pods that the garbage collector waits for, of which some are described.
 func (w Pods) Awaited(described []decision.TerminatingPod, n int64) decision.Finding {
 	f := w.Terminating(described, n, int64(len(described)))
+	if len(described) == 0 { // They may have ended.
+		f.After = words(prose.Plural(n, " is", " are") + " not deleted yet")
+	}
 	f.Before = decision.Words{}.Count(decision.FactBlocking, n).Say(prose.Plural(n, " pod", " pods"))
 	if n == 1 && len(f.Pods) == 1 {
 		f.Before = words("pod ").Name(f.Pods[0])
