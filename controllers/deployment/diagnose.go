@@ -63,7 +63,7 @@ func (v *view) findings() []decision.Finding {
 // ofOld are the findings of pods of the old ReplicaSets.
 func (v *view) ofOld() (list []decision.Finding) {
 	for _, rs := range v.old {
-		waiting := v.pods().Waiting(rs.Blocking)
+		waiting := v.waiting(rs)
 		list = append(append(list, old(waiting)...), old(v.disrupted(rs, waiting))...)
 	}
 	return list
@@ -102,11 +102,30 @@ func (v *view) ofNew() []decision.Finding {
 	case n > 0:
 		list = append(list, v.notRecreated(n))
 	}
-	list = append(list, v.pods().Waiting(rs.Blocking)...)
+	list = append(list, v.waiting(rs)...)
 	if n := v.missing(); n > 0 && len(list) == 0 {
 		list = append(list, v.unseen(n))
 	}
 	return append(list, v.disrupted(rs, list)...)
+}
+
+// waiting are the findings of the pods of a ReplicaSet that exist.
+func (v *view) waiting(rs *ReplicaSet) []decision.Finding {
+	w := v.pods()
+	w.Leaving = v.leaving()
+	return w.Waiting(rs.Blocking)
+}
+
+// leaving are its terminating pods whose room is for its others: not those that the cluster took away.
+func (v *view) leaving() (list []decision.TerminatingPod) {
+	for _, rs := range v.children {
+		for _, p := range rs.TerminatingPods {
+			if !slices.ContainsFunc(rs.Disrupted, func(d decision.DisruptedPod) bool { return d.Name == p.Name }) {
+				list = append(list, p)
+			}
+		}
+	}
+	return list
 }
 
 // lost are the missing pods of a ReplicaSet whose pods do not match its selector once they exist.
@@ -241,7 +260,7 @@ func (v *view) refusals(rs *ReplicaSet) []decision.Finding {
 	case f.Reason == "FailedDelete":
 		return []decision.Finding{diagnosis.OfDeletion(diagnosis.Refusal{Namespace: v.s.Namespace, Message: f.Message, Count: max(1, -off), Since: f.Transition})}
 	case off > 0:
-		return []decision.Finding{diagnosis.OfRefusal(diagnosis.Refusal{Namespace: v.s.Namespace, Message: f.Message, Count: off, Since: f.Transition})}
+		return []decision.Finding{diagnosis.OfRefusal(diagnosis.Refusal{Namespace: v.s.Namespace, Message: f.Message, Count: off, Since: f.Transition, Leaving: v.pods().Going(v.leaving())})}
 	default:
 		return nil
 	}

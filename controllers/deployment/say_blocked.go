@@ -36,10 +36,11 @@ func (p *teller) deadlineOver() bool {
 	return p.fails(f.Code, p.blockedLead(lead.Say(", ")), p.fit(append(p.unblocks().Say("; "), after...)))
 }
 
-// podsRefused is ReplicaFailure: a ReplicaSet may not create or delete pods.
+// podsRefused is ReplicaFailure: a ReplicaSet may not create or delete pods. What a quota refuses only until pods of
+// its own are gone has not failed.
 func (p *teller) podsRefused() bool {
 	f := p.blocker()
-	if f == nil || !diagnosis.IsRefusal(f.Code) && f.Code != diagnosis.Delete {
+	if f == nil || !diagnosis.IsRefusal(f.Code) && f.Code != diagnosis.Delete || f.Code == diagnosis.Quota && !f.NeedsAction {
 		return false
 	}
 	p.out.Since = f.Since

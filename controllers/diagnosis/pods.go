@@ -24,6 +24,8 @@ type Pods struct {
 	// Bare is set where nothing replaces the pods when the template changes: their owner makes
 	// only other pods of it.
 	Bare bool
+	// Leaving are terminating pods of the same owner, whose room is for its others when they are gone.
+	Leaving []decision.TerminatingPod
 	// Next, where it is given, becomes the next instant at which the clock alone makes
 	// other findings.
 	Next *time.Time

@@ -18,6 +18,8 @@ type Refusal struct {
 	Message string
 	Count   int64
 	Since   time.Time
+	// Leaving is how many of the owner's pods go by themselves (Pods.Going). A quota counts them until they are gone.
+	Leaving int64
 }
 
 // refusals each try to take the message apart; the first that recognizes it is used.
@@ -164,8 +166,27 @@ func (f *refusal) quotaFull() bool {
 	requested, _ := between(f.text, ", requested: ", ", used: ")
 	used, _ := between(f.text, ", used: ", ", limited: ")
 	_, limited, _ := strings.Cut(f.text, ", limited: ")
+	unblocks := quotaUnblocks(requested, used, limited)
+	if leaveRoom(f.Leaving, requested, used, limited) {
+		f.NeedsAction, unblocks = false, whenGone(f.Leaving).Say(" or the quota leaves room")
+	}
 	return f.is(Quota, words("quota ").Name(name).Say(" refuses "), words(" (").Told(usage(requested, used, limited)).Say(")"),
-		quotaUnblocks(requested, used, limited), kubectl(f.Namespace, "describe quota "+name))
+		unblocks, kubectl(f.Namespace, "describe quota "+name))
+}
+
+// leaveRoom reports whether a quota has room for one more pod when those that leave are gone. They are taken to
+// request as much as it does.
+func leaveRoom(leaving int64, requested, used, limited string) bool {
+	asks, have := amounts(requested), amounts(used)
+	for resource, limit := range amounts(limited) {
+		one, isOne := quantity(asks[resource])
+		now, isNow := quantity(have[resource])
+		most, isMost := quantity(limit)
+		if !isOne || !isNow || !isMost || one > most || now-float64(leaving-1)*one > most {
+			return false
+		}
+	}
+	return leaving > 0
 }
 
 // quotaUnblocks is what ends it. Where more is requested than the quota has, or while nothing is used, an empty

@@ -46,6 +46,11 @@ func (g *group) sayNode(w Pods, f *decision.Finding) decision.Words {
 		f.NeedsAction, f.Unblocks = false, words("when the pods that are preempted there are gone")
 		return g.do("waits", "wait").Say(" for room on node ").Name(node).Say(", where the scheduler preempts pods of lower priority")
 	}
+	if lacksRoom(g.pod.Message) {
+		if n := w.Going(w.Leaving); n > 0 {
+			f.NeedsAction, f.Unblocks = false, whenGone(n).Say(" or a suitable node has room")
+		}
+	}
 	return g.do("fits no node (", "fit no node (").Told(s.said).Say(")")
 }
 

@@ -71,6 +71,12 @@ func unschedulable(message string) shortage {
 	return s
 }
 
+// ofRoom are parts of reasons that hold no longer for a node when a pod there is gone.
+var ofRoom = []string{"Insufficient ", "didn't have free ports", "Too many pods", "anti-affinity rules", "exceed max volume count", "ReadWriteOncePod", "cannot allocate all claims"}
+
+// lacksRoom reports whether it is room that some of the nodes lack.
+func lacksRoom(message string) bool { return containsAny(withoutPreemption(message), ofRoom) }
+
 // withoutPreemption leaves out what follows the reasons, which is of claims and preemption.
 func withoutPreemption(message string) string {
 	message, _, _ = strings.Cut(message, " preemption: ")

@@ -57,18 +57,39 @@ func (w Pods) Terminating(described []decision.TerminatingPod, count, terminatin
 		f.After = whose(are.Say(" still terminating: "), "its grace period", "the grace period of ").Say(" ended ").Since(held.Until).Say(" ago")
 		f.Unblocks = words("when the kubelet stops it")
 	}
+	if held != nil && count > 1 { // What holds this one need not be what holds the others.
+		f.Unblocks = f.Unblocks.Say(", and all are gone")
+	}
 	return f
 }
 
 // Stuck is the first pod that more than its grace period holds; nil where there is none.
 func (w Pods) Stuck(pods []decision.TerminatingPod) *decision.TerminatingPod {
 	for i := range pods {
-		p := &pods[i]
-		if p.NodeGone || len(p.Finalizers) > 0 && !w.Before(p.Until) || !w.Before(p.Until.Add(Slack)) {
-			return p
+		if w.isStuck(&pods[i]) {
+			return &pods[i]
 		}
 	}
 	return nil
+}
+
+func (w Pods) isStuck(p *decision.TerminatingPod) bool {
+	return p.NodeGone || len(p.Finalizers) > 0 && !w.Before(p.Until) || !w.Before(p.Until.Add(Slack))
+}
+
+// Going counts the pods that nothing but their grace period holds.
+func (w Pods) Going(pods []decision.TerminatingPod) (n int64) {
+	for i := range pods {
+		if !w.isStuck(&pods[i]) {
+			n++
+		}
+	}
+	return n
+}
+
+// whenGone is when pods that go by themselves are gone.
+func whenGone(n int64) decision.Words {
+	return words(prose.Plural(n, "when the terminating pod is gone", "when the terminating pods are gone"))
 }
 
 // Slack is what a kubelet may take beyond the grace period to report the end.

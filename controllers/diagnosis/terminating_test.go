@@ -1,0 +1,86 @@
+package diagnosis_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/loopscope/loopscope/controllers/diagnosis"
+	"github.com/loopscope/loopscope/telemetry/decision"
+)
+
+// What is said to end it is true of all pods, and not just of the one whose cause is named.
+func TestTerminatingSeveral(t *testing.T) {
+	pods := diagnosis.Pods{Namespace: "shop", Now: noon}
+	over := noon.Add(-time.Minute)
+	for want, held := range map[string]decision.TerminatingPod{
+		"when the controller that set a.com/x removes it, and all are gone": {Name: "web-a", Until: over, Finalizers: []string{"a.com/x"}},
+		"when the kubelet stops it, and all are gone":                       {Name: "web-a", Until: over},
+		"when the node answers again or is deleted, and all are gone":       {Name: "web-a", Until: over, Node: "node-1", NodeGone: true},
+		"when the last of them is gone":                                     {Name: "web-a", Until: noon.Add(time.Second)},
+	} {
+		f := pods.Terminating([]decision.TerminatingPod{held, {Name: "web-b", Until: noon.Add(time.Second)}}, 2, 2)
+		if got := f.Unblocks.At(noon); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// A quota and a node have the room of terminating pods soon, unless more than a grace period holds them.
+func TestGoing(t *testing.T) {
+	pods := diagnosis.Pods{Namespace: "shop", Now: noon}
+	over := noon.Add(-time.Minute)
+	n := pods.Going([]decision.TerminatingPod{{Name: "a", Until: noon.Add(time.Second)}, {Name: "b", Until: over}, {Name: "c", Until: noon},
+		{Name: "d", Until: over, Finalizers: []string{"a.com/x"}}, {Name: "e", Until: noon.Add(time.Second), NodeGone: true}})
+	if n != 2 {
+		t.Errorf("%d go, want a and c", n)
+	}
+}
+
+func TestQuotaOfTerminatingPods(t *testing.T) {
+	const terminating = "when the terminating pods are gone or the quota leaves room"
+	for _, c := range []struct {
+		message string
+		leaving int64
+		waits   bool
+		want    string
+	}{
+		{"exceeded quota: q, requested: pods=1, used: pods=5, limited: pods=5", 2, true, terminating},
+		{"exceeded quota: q, requested: pods=1, used: pods=5, limited: pods=5", 1, true, "when the terminating pod is gone or the quota leaves room"},
+		{"exceeded quota: q, requested: pods=1, used: pods=5, limited: pods=5", 0, false, "when the quota leaves room"},
+		{"exceeded quota: q, requested: pods=1, used: pods=6, limited: pods=5", 2, true, terminating},
+		{"exceeded quota: q, requested: pods=1, used: pods=7, limited: pods=5", 2, false, "when the quota leaves room"},
+		{"exceeded quota: q, requested: requests.cpu=500m, used: requests.cpu=2, limited: requests.cpu=2", 2, true, terminating},
+		{"exceeded quota: q, requested: pods=1,requests.cpu=500m, used: pods=5,requests.cpu=4, limited: pods=5,requests.cpu=2", 2, false, "when the quota leaves room"},
+		{"exceeded quota: q, requested: requests.cpu=4, used: requests.cpu=2, limited: requests.cpu=2", 2, false, "when the quota is raised or the template requests less"},
+		{"failed quota: q: must specify limits.cpu for: app", 2, false, "when the template specifies them or a LimitRange sets defaults"},
+		{`no PriorityClass with name urgent was found`, 2, false, "when that PriorityClass exists or the template changes"},
+	} {
+		f := diagnosis.OfRefusal(diagnosis.Refusal{Namespace: "shop", Message: c.message, Count: 2, Since: noon, Leaving: c.leaving})
+		if got := f.Unblocks.At(noon); got != c.want || f.NeedsAction == c.waits {
+			t.Errorf("%s, %d leaving: %s, needs action %v, want %s", c.message, c.leaving, got, f.NeedsAction, c.want)
+		}
+	}
+}
+
+func TestRoomOfTerminatingPods(t *testing.T) {
+	const room = "when the terminating pod is gone or a suitable node has room"
+	going, stuck := decision.TerminatingPod{Name: "old", Until: noon.Add(time.Minute)}, decision.TerminatingPod{Name: "old", Until: noon.Add(-time.Minute)}
+	for _, c := range []struct {
+		message string
+		leaving []decision.TerminatingPod
+		waits   bool
+		want    string
+	}{
+		{"0/2 nodes are available: 2 node(s) didn't have free ports for the requested pod ports.", []decision.TerminatingPod{going}, true, room},
+		{"0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable.", []decision.TerminatingPod{going, stuck}, true, room},
+		{"0/2 nodes are available: 2 node(s) didn't have free ports for the requested pod ports.", []decision.TerminatingPod{stuck}, false, "when the port is free on a node, or the template does not request it"},
+		{"0/2 nodes are available: 2 Insufficient cpu.", nil, false, "when a node has more cpu free, or the template requests less"},
+		{"0/2 nodes are available: 2 node(s) were unschedulable. preemption: 0/2 nodes are available: 2 Insufficient cpu.", []decision.TerminatingPod{going}, false, "when a node is uncordoned: kubectl uncordon"},
+	} {
+		w := diagnosis.Pods{Namespace: "shop", Now: noon, Leaving: c.leaving}
+		f := w.Waiting([]decision.Pod{{Name: "new", Reason: "Unschedulable", Message: c.message}})[0]
+		if got := f.Unblocks.At(noon); got != c.want || f.NeedsAction == c.waits {
+			t.Errorf("%s, leaving %v: %s, needs action %v, want %s", c.message, c.leaving, got, f.NeedsAction, c.want)
+		}
+	}
+}
