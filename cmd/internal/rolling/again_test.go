@@ -124,6 +124,19 @@ func losesReply(api *fake.Clientset, store bool) {
 	})
 }
 
+// loses has the API server go down with the next write.
+func loses(api *fake.Clientset) (down *bool) {
+	down = new(bool)
+	api.PrependReactor("update", "replicationcontrollers", func(clienttesting.Action) (bool, runtime.Object, error) {
+		*down = true
+		return true, nil, errors.New("EOF")
+	})
+	api.PrependReactor("get", "replicationcontrollers", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return *down, &corev1.ReplicationController{}, errors.New("connection refused")
+	})
+	return down
+}
+
 // A request whose reply was lost stands where it was stored, and what was created for it stays.
 func TestBeginLosesTheReply(t *testing.T) {
 	client, api := clientOf(controller("web", 3, blue, nil))
@@ -152,21 +165,48 @@ func TestBeginLosesTheReply(t *testing.T) {
 // Where nothing can be read after a failure, what was created is kept, and that is said.
 func TestBeginCannotSettle(t *testing.T) {
 	client, api := clientOf(controller("web", 3, blue, nil))
-	down := false
-	api.PrependReactor("update", "replicationcontrollers", func(clienttesting.Action) (bool, runtime.Object, error) {
-		down = true
-		return true, nil, errors.New("EOF")
-	})
-	api.PrependReactor("get", "replicationcontrollers", func(clienttesting.Action) (bool, runtime.Object, error) {
-		return down, &corev1.ReplicationController{}, errors.New("connection refused")
-	})
+	down := loses(api)
 	const want = "EOF\nWhether the request stands is not known: 'loopscope rolling-update status web -n shop' says it. web-2 was created for it, and is kept"
 	if s, err := client.Begin(t.Context(), file(controller("web-2", 3, green, nil))); err == nil || err.Error() != want {
 		t.Errorf("%+v, %v", s, err)
 	}
-	down = false
+	*down = false
 	if n, err := client.find(t.Context(), "web-2"); n == nil || err != nil {
 		t.Errorf("the new one is %v, %v", n, err)
+	}
+}
+
+// A withdrawal whose reply was lost is done where it was stored, and what was created goes with it.
+func TestWithdrawalLosesTheReply(t *testing.T) {
+	for stored, want := range map[bool]string{true: "so it was withdrawn", false: "the request stands"} {
+		client, api := clientOf(controller("web", 3, blue, nil))
+		s, err := client.Begin(t.Context(), file(controller("web-2", 3, green, nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		losesReply(api, stored)
+		err = client.Follow(t.Context(), s, quick(t))
+		if nobody := new(NoManager); !errors.As(err, &nobody) || nobody.Withdrawn != stored || !strings.Contains(err.Error(), want) {
+			t.Errorf("stored is %t: it ended with %v", stored, err)
+		}
+		if n, err := client.find(t.Context(), "web-2"); err != nil || stored != (n == nil) {
+			t.Errorf("stored is %t: the new one is %v, %v", stored, n, err)
+		}
+	}
+}
+
+// Where nothing can be read after it, it is said that nothing is known, and what was created is named.
+func TestWithdrawalCannotSettle(t *testing.T) {
+	client, api := clientOf(controller("web", 3, blue, nil))
+	s, err := client.Begin(t.Context(), file(controller("web-2", 3, green, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	loses(api)
+	err = client.Follow(t.Context(), s, quick(t))
+	const want = "\nthe request was to be withdrawn, and there was no reply: EOF\nWhether the request stands is not known: 'loopscope rolling-update status web -n shop' says it. web-2 was created for it, and is kept"
+	if err == nil || !strings.HasSuffix(err.Error(), want) || strings.Contains(err.Error(), "the request stands, ") {
+		t.Errorf("it ended with %v", err)
 	}
 }
 

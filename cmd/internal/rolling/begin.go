@@ -166,20 +166,35 @@ func (c *Client) differs(ctx context.Context, is, of *corev1.ReplicationControll
 // settle finds out what became of a request where err came instead of a reply: nil where it
 // stands. What was created for one that does not is deleted.
 func (c *Client) settle(ctx context.Context, old, id string, made *corev1.ReplicationController, err error) error {
-	rc, unread := c.get(ctx, old)
-	if unread != nil && !apierrors.IsNotFound(unread) {
-		err = fmt.Errorf("%w\nWhether the request stands is not known: 'loopscope rolling-update status %s -n %s' says it", err, old, c.Namespace)
-		if made != nil {
-			err = fmt.Errorf("%w. %s was created for it, and is kept", err, made.Name)
-		}
-		return err
-	}
-	if unread == nil {
-		if now, _ := requestOf(rc); now != nil && now.ID == id {
-			return nil
-		}
+	switch stands, unread := c.stands(ctx, old, id); {
+	case unread != nil:
+		return c.unsettled(old, made, err)
+	case stands:
+		return nil
 	}
 	return errors.Join(err, c.unmake(ctx, made))
+}
+
+// stands reports whether a request stands on one.
+func (c *Client) stands(ctx context.Context, name, id string) (bool, error) {
+	rc, err := c.get(ctx, name)
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	now, _ := requestOf(rc)
+	return now != nil && now.ID == id, nil
+}
+
+// unsettled is err, and that it cannot be read whether a request stands.
+func (c *Client) unsettled(old string, made *corev1.ReplicationController, err error) error {
+	err = fmt.Errorf("%w\nWhether the request stands is not known: 'loopscope rolling-update status %s -n %s' says it", err, old, c.Namespace)
+	if made != nil {
+		err = fmt.Errorf("%w. %s was created for it, and is kept", err, made.Name)
+	}
+	return err
 }
 
 // prepare creates the new one of a file without pods, as kubectl did. It is nil where there is

@@ -21,9 +21,9 @@ type Stuck struct{ Sentence string }
 func (s *Stuck) Error() string { return s.Sentence }
 
 // NoManager is an update that nobody carries out. Withdrawn is set where its request was
-// removed again; otherwise it stands.
+// removed again, and Unsettled where that is not known; otherwise it stands.
 type NoManager struct {
-	Withdrawn bool
+	Withdrawn, Unsettled bool
 	// For is how long nobody has done what is due.
 	For time.Duration
 }
@@ -33,7 +33,11 @@ func (e *NoManager) Error() string {
 	if e.Withdrawn {
 		return "no manager with the controller rollingupdate-controller reacts to the request, so it was withdrawn; " + start + ", and ask again"
 	}
-	return fmt.Sprintf("nobody has done for %s what is due, so no manager with the controller rollingupdate-controller seems to run; the request stands, and is carried out as soon as there is one: %s", prose.Span(e.For), start)
+	stands := "the request stands, and is carried out as soon as there is one: "
+	if e.Unsettled {
+		stands = ""
+	}
+	return fmt.Sprintf("nobody has done for %s what is due, so no manager with the controller rollingupdate-controller seems to run; %s%s", prose.Span(e.For), stands, start)
 }
 
 // Watching is how an update is followed.
@@ -178,8 +182,14 @@ func (f *follower) giveUp(ctx context.Context, alone time.Duration) (done bool, 
 	case errors.Is(err, errReacted):
 		f.s.written, f.moved = nil, true
 		return false, nil
-	case err != nil:
-		return true, errors.Join(&NoManager{For: alone}, fmt.Errorf("it was to be withdrawn, and could not be: %w", err))
+	case err != nil: // It may be the reply alone that was lost.
+		switch stands, unread := f.stands(ctx, f.s.written.on, f.s.ID); {
+		case unread != nil:
+			err = f.unsettled(f.s.Old, f.s.written.made, fmt.Errorf("the request was to be withdrawn, and there was no reply: %w", err))
+			return true, errors.Join(&NoManager{For: alone, Unsettled: true}, err)
+		case stands:
+			return true, errors.Join(&NoManager{For: alone}, fmt.Errorf("it was to be withdrawn, and could not be: %w", err))
+		}
 	}
 	withdrawn := &NoManager{Withdrawn: true, For: alone}
 	if err := f.unmake(ctx, f.s.written.made); err != nil {
