@@ -7,11 +7,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
-	"log/slog"
 	"net/http"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -66,7 +63,7 @@ type found struct {
 	announced bool
 }
 
-func (c *consoleFlags) find() found {
+func (c *consoleFlags) find(ctx context.Context) found {
 	if c.server != "" {
 		return foundAt(c.server, "")
 	}
@@ -79,10 +76,8 @@ func (c *consoleFlags) find() found {
 		host = config.Host
 	}
 	if path, err := (place{cluster, host}).file(os.Getenv); err == nil {
-		if text, err := os.ReadFile(path); err == nil {
-			f := foundAt(strings.TrimSpace(string(text)), cluster)
-			f.announced = true
-			return f
+		if list := announced(path); len(list) > 0 {
+			return newest(ctx, list, cluster)
 		}
 	}
 	return found{server: cmp.Or(console, usualServer), cluster: cluster}
@@ -131,7 +126,7 @@ func (f found) unasked(err error, otherwise string) error {
 // place is a cluster as its console is looked for: clusters of the same name have other API servers.
 type place struct{ cluster, host string }
 
-// file is where the address of its console stands, which its owner alone can read.
+// file is where the addresses of its consoles stand, which its owner alone can read.
 func (p place) file(env func(string) string) (string, error) {
 	sum := sha256.Sum256([]byte(p.host))
 	return usualFile(p.cluster, "-"+hex.EncodeToString(sum[:4])+".console", env)
@@ -157,27 +152,6 @@ func (f found) history(ctx context.Context) (string, error) {
 	}
 	err := askConsole(ctx, f, "/about.json", nil, &twin)
 	return twin.Page.History, err
-}
-
-// announce leaves the address of this process's console, with its token, where commands for the same
-// cluster find it. gone takes it back.
-func announce(at place, url string, log *slog.Logger) (gone func()) {
-	path, err := at.file(os.Getenv)
-	if err == nil {
-		err = os.WriteFile(path, []byte(url+"\n"), 0o600)
-	}
-	if err != nil {
-		log.Debug("Commands have to be told the address of the console", "error", err)
-		return func() {}
-	}
-	return func() {
-		if text, err := os.ReadFile(path); err != nil || strings.TrimSpace(string(text)) != url {
-			return // Another manager of the cluster has been started since.
-		}
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			log.Debug("The address of the console was not taken back", "error", err)
-		}
-	}
 }
 
 // needsYou ends a command with an exit code of its own: nothing failed, and something that it

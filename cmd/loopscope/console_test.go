@@ -77,7 +77,7 @@ func TestFindsTheConsole(t *testing.T) {
 		t.Fatal(err)
 	}
 	later := announce(at("first"), "http://127.0.0.1:9", slog.New(slog.NewTextHandler(&log, nil)))
-	gone() // It is no longer the newest, and leaves that alone.
+	gone() // It is no longer the newest, and leaves that there.
 	if text, err := os.ReadFile(path); err != nil || string(text) != "http://127.0.0.1:9\n" {
 		t.Errorf("%q, %v", text, err)
 	}
@@ -86,8 +86,8 @@ func TestFindsTheConsole(t *testing.T) {
 		t.Errorf("the address is still there: %v", err)
 	}
 	t.Setenv("KUBECONFIG", os.DevNull)
-	if c := newConsoleFlags(); c.find() != (found{server: usualServer}) {
-		t.Errorf("without a cluster: %+v", c.find())
+	if c := newConsoleFlags(); c.find(t.Context()) != (found{server: usualServer}) {
+		t.Errorf("without a cluster: %+v", c.find(t.Context()))
 	}
 	t.Setenv("XDG_STATE_HOME", filepath.Join(config, "no-folder"))
 	announce(at("first"), console.URL, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))()
@@ -112,12 +112,12 @@ func TestFindsTheConsoleInTheKubeconfig(t *testing.T) {
 		}
 		flags.kubeconfig = newConsoleFlags().kubeconfig
 		*flags.kubeconfig.KubeConfig = config
-		if got := flags.find(); got != (found{server: want, cluster: "first"}) {
+		if got := flags.find(t.Context()); got != (found{server: want, cluster: "first"}) {
 			t.Errorf("%s: %+v", extension, got)
 		}
 	}
 	announce(at("first"), "http://127.0.0.1:9", slog.New(slog.DiscardHandler))
-	if got := flags.find().server; got != "http://127.0.0.1:9" {
+	if got := flags.find(t.Context()).server; got != "http://127.0.0.1:9" {
 		t.Errorf("a console that has left its address: %s", got)
 	}
 }
@@ -143,7 +143,7 @@ func TestSignsWithTheToken(t *testing.T) {
 	}
 	flags := newConsoleFlags()
 	*flags.kubeconfig.KubeConfig = contexts(t, "http://127.0.0.1:2")
-	if got := flags.find(); got != (found{server: usualServer, cluster: "first"}) {
+	if got := flags.find(t.Context()); got != (found{server: usualServer, cluster: "first"}) {
 		t.Errorf("of another cluster of that name: %+v", got)
 	}
 }
@@ -202,7 +202,7 @@ func TestFindsTheHistory(t *testing.T) {
 		{"that of the console", kept, nil, ""},
 		{"one of another machine", "/nowhere/history.db", nil, "is not on this machine"},
 		{"a console without one", "", nil, "keeps no history"},
-		{"no console", "", func() { announce(at("first"), "http://127.0.0.1:1", slog.New(slog.DiscardHandler)) }, `no manager of the cluster "first" runs on this machine`},
+		{"no console", "", console.Close, `no manager of the cluster "first" runs on this machine`},
 		{"that of an earlier manager", "", func() { copyFile(t, kept, usual) }, ""},
 	} {
 		if says = c.says; c.before != nil {

@@ -39,7 +39,7 @@ func (o *createOptions) follow(ctx context.Context, written []create.Object, beg
 	if o.request.PrintsObjects() {
 		out = o.s.err
 	}
-	told := stories{from: (&consoleFlags{kubeconfig: o.kubeconfig}).find(), began: began, last: map[create.Object]time.Time{}}
+	told := stories{from: (&consoleFlags{kubeconfig: o.kubeconfig}).find(ctx), began: began, last: map[create.Object]time.Time{}}
 	err = create.Follow(ctx, written, func() create.Look { return told.look(o.request.Round(client)) }, func(x create.Object, line string) {
 		fmt.Fprintf(out, "%s  %s  %s\n", time.Now().UTC().Format("15:04:05"), x, safetext.Line(line))
 	})

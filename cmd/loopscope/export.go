@@ -162,7 +162,7 @@ func (o *exportOptions) arguments() url.Values {
 // fromServer copies the stream of a console as it comes, so that one that is cut
 // off leaves what came.
 func (o *exportOptions) fromServer(ctx context.Context, s streams) (done exported, err error) {
-	from := o.console.find()
+	from := o.console.find(ctx)
 	if from.cluster != "" { // What it sends does not say of which cluster it is before the end of its first line.
 		if err := askConsole(ctx, from, "/about.json", nil, new(struct{})); err != nil {
 			return done, err

@@ -119,7 +119,7 @@ func (o *openOptions) running(ctx context.Context) string {
 		return ""
 	}
 	console := consoleFlags{kubeconfig: o.manager.kubeconfig}
-	at := console.find()
+	at := console.find(ctx)
 	var about struct {
 		Page struct {
 			Namespace string `json:"namespace"`

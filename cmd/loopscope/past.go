@@ -42,7 +42,7 @@ func (o *explainOptions) historyFile(ctx context.Context) (string, error) {
 	if o.history != "" {
 		return o.history, nil
 	}
-	from := (&consoleFlags{kubeconfig: o.kubeconfig}).find()
+	from := (&consoleFlags{kubeconfig: o.kubeconfig}).find(ctx)
 	ctx, cancel := context.WithTimeout(ctx, historyWithin)
 	defer cancel()
 	file, away := from.history(ctx)

@@ -105,7 +105,7 @@ func (o *storyOptions) ask(ctx context.Context, loop, name string) (*telemetry.S
 	if err != nil {
 		return nil, err
 	}
-	from := o.console.find()
+	from := o.console.find(ctx)
 	if err := askConsole(ctx, from, decision.PathOf(loop)+"/"+url.PathEscape(cmp.Or(namespace, decision.NoNamespace))+"/"+url.PathEscape(name)+"/story.json", query, &twin); err != nil {
 		return nil, unseen(noSuchLoop(err, from, loop, "stories"))
 	}

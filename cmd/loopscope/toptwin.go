@@ -98,7 +98,7 @@ func (o *topOptions) ask(ctx context.Context, terms []string) (topList, error) {
 		query.Set("q", strings.Join(terms, " "))
 	}
 	var list topList
-	from := o.console.find()
+	from := o.console.find(ctx)
 	for page := range maxTopPages {
 		var t topTwin
 		if err := askConsole(ctx, from, decision.PathOf(o.loop)+".json", query, &t); err != nil {

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/loopscope/loopscope/cmd/internal/signin"
+)
+
+const (
+	// mostAnnounced is how many consoles of a cluster are remembered. Those that were killed have left
+	// their addresses.
+	mostAnnounced = 32
+	// answersWithin is how long one of several consoles may take before the next is asked.
+	answersWithin = time.Second
+)
+
+// announce leaves the address of this process's console, with its token, where commands for the same
+// cluster find it. gone takes it back.
+func announce(at place, url string, log *slog.Logger) (gone func()) {
+	path, err := at.file(os.Getenv)
+	if err == nil {
+		err = writeAnnounced(path, append([]string{url}, others(path, url)...))
+	}
+	if err != nil {
+		log.Debug("Commands have to be told the address of the console", "error", err)
+		return func() {}
+	}
+	return func() {
+		if err := writeAnnounced(path, others(path, url)); err != nil {
+			log.Debug("The address of the console was not taken back", "error", err)
+		}
+	}
+}
+
+// announced are the addresses of the consoles of a cluster, the newest first.
+func announced(path string) []string {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil
+	}
+	return strings.Fields(string(text))
+}
+
+// others are the addresses of consoles at other ports.
+func others(path, url string) []string {
+	server, _ := signin.Split(url)
+	return slices.DeleteFunc(announced(path), func(other string) bool {
+		at, _ := signin.Split(other)
+		return at == server
+	})
+}
+
+// writeAnnounced replaces the file at once: others read it meanwhile.
+func writeAnnounced(path string, list []string) error {
+	if len(list) == 0 {
+		if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), ".new-*") // Its owner alone can read it.
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(strings.Join(list[:min(len(list), mostAnnounced)], "\n") + "\n")
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(file.Name()))
+	}
+	return nil
+}
+
+// newest is the console that was announced last of those that answer, or else of all.
+func newest(ctx context.Context, list []string, cluster string) found {
+	for _, address := range list {
+		f := foundAt(address, cluster)
+		f.announced = true
+		if len(list) == 1 || f.answers(ctx) {
+			return f
+		}
+	}
+	f := foundAt(list[0], cluster)
+	f.announced = true
+	return f
+}
+
+// answers reports whether the console is there, and knows its token where it has one.
+func (f found) answers(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, answersWithin)
+	defer cancel()
+	if f.token != "" {
+		known, err := signin.Known(ctx, f.server, f.token)
+		if err == nil {
+			known.CloseIdleConnections()
+		}
+		return err == nil
+	}
+	u, err := url.Parse(f.server)
+	if err != nil {
+		return false
+	}
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", u.Host)
+	return err == nil && conn.Close() == nil
+}

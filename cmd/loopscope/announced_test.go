@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"testing"
+
+	"github.com/loopscope/loopscope/cmd/internal/signin"
+	"github.com/loopscope/loopscope/web"
+)
+
+// served is a console that asks for a token, and its address with that.
+func served(t *testing.T) (address string, end func()) {
+	t.Helper()
+	door := signin.New(signin.NewToken(), "Run it.")
+	console := httptest.NewServer(door.Guard(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"cluster":"first"}`)
+	}), web.OpenToAll, http.NotFoundHandler()))
+	t.Cleanup(console.Close)
+	return door.Address(console.URL), console.Close
+}
+
+// Of several consoles of a cluster the newest that answers is found, however the others end.
+func TestFindsTheConsoleThatIsLeft(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	flags := newConsoleFlags()
+	*flags.kubeconfig.KubeConfig = contexts(t, "http://127.0.0.1:1")
+	log := slog.New(slog.DiscardHandler)
+	first, _ := served(t)
+	second, kill := served(t)
+	finds := func(when, want string) {
+		t.Helper()
+		f := flags.find(t.Context())
+		if got := f.address(); got != want || !f.announced || f.cluster != "first" {
+			t.Errorf("%s: it finds %+v, want %s", when, f, want)
+		}
+	}
+	goneFirst := announce(at("first"), first, log)
+	goneSecond := announce(at("first"), second, log)
+	finds("both run", second)
+	goneSecond()
+	finds("the second has ended", first)
+	announce(at("first"), second, log)
+	announce(at("first"), second, log) // It is remembered once.
+	kill()
+	finds("the second was killed", first)
+	goneFirst()
+	finds("only the second is remembered", second)
+	for port := range 2 * mostAnnounced {
+		announce(at("first"), fmt.Sprintf("http://127.0.0.1:%d", port), log)
+	}
+	path, err := at("first").file(os.Getenv)
+	if n := len(announced(path)); err != nil || n != mostAnnounced {
+		t.Errorf("%d are remembered, %v", n, err)
+	}
+}
+
+// A console without a token is there where its port is.
+func TestFindsTheConsoleWithoutToken(t *testing.T) {
+	console := httptest.NewServer(http.NotFoundHandler())
+	defer console.Close()
+	f := newest(t.Context(), []string{"http://127.0.0.1:1", "http://a b", console.URL}, "first")
+	if f.server != console.URL {
+		t.Errorf("it finds %+v", f)
+	}
+	if f := newest(t.Context(), []string{"http://127.0.0.1:1", "http://127.0.0.1:9"}, "first"); f.server != "http://127.0.0.1:1" {
+		t.Errorf("where none answers: %+v", f)
+	}
+}
