@@ -176,29 +176,46 @@ func (c *Client) propose(ctx context.Context, a *Ask, f *Foreseen) (err error) {
 		}
 	}
 	if f.file {
-		if f.New, err = prepared(f.Old, a.New); err != nil {
+		if err := c.fromFile(ctx, a, f); err != nil {
 			return err
-		}
-		is, err := c.find(ctx, f.New.Name)
-		if err != nil {
-			return err
-		}
-		if is != nil {
-			if is.Annotations[rollingupdate.AnnotationSource] != f.New.Annotations[rollingupdate.AnnotationSource] {
-				return fmt.Errorf("ReplicationController %s exists, and was not made to replace %s: delete it, or choose another name", is.Name, a.Old)
-			}
-			f.New, f.There = is, true
 		}
 	}
 	annotate(f.Old, rollingupdate.AnnotationRequest, f.request.Text())
 	return nil
 }
 
+// fromFile finds the new one of a file, or makes it. In the middle of an update the file is not
+// looked at where the new one exists, and where it is not needed any more.
+func (c *Client) fromFile(ctx context.Context, a *Ask, f *Foreseen) error {
+	is, err := c.find(ctx, a.New.Name)
+	switch {
+	case err != nil:
+		return err
+	case f.now != nil && (is != nil || f.ends()):
+		f.New, f.There = is, is != nil
+		return nil
+	}
+	if f.New, err = prepared(f.Old, a.New); err != nil || is == nil {
+		return err
+	}
+	if is.Annotations[rollingupdate.AnnotationSource] != f.New.Annotations[rollingupdate.AnnotationSource] {
+		return fmt.Errorf("ReplicationController %s exists, and was not made to replace %s: delete it, or choose another name", is.Name, a.Old)
+	}
+	f.New, f.There = is, true
+	return nil
+}
+
+// ends reports whether the old one takes over the pods of the new one, which goes.
+func (f *Foreseen) ends() bool {
+	_, ends := f.Old.Annotations[rollingupdate.AnnotationParked]
+	return ends
+}
+
 // successor finds the new one of an image, or makes it as the loop will.
 func (c *Client) successor(ctx context.Context, f *Foreseen, name string) error {
 	is, err := c.find(ctx, name)
 	f.New, f.There = is, is != nil
-	if is == nil && err == nil {
+	if is == nil && err == nil && !f.ends() {
 		f.New = effects.Successor(f.Old, f.request, name)
 	}
 	return err
@@ -247,7 +264,7 @@ func (c *Client) dryRun(ctx context.Context, f *Foreseen) (err error) {
 	if f.Old, err = c.checked(ctx, f.Old); err != nil {
 		return err
 	}
-	if !f.There {
+	if f.New != nil && !f.There {
 		f.New, err = c.API.CoreV1().ReplicationControllers(c.Namespace).Create(ctx, f.New, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: fieldManager})
 	}
 	return err
@@ -260,7 +277,7 @@ func (c *Client) checked(ctx context.Context, rc *corev1.ReplicationController) 
 
 // Both says in a few words what the two are.
 func (f *Foreseen) Both() string {
-	if f.steered {
+	if f.steered || f.New == nil || f.now != nil && f.There {
 		var list []string
 		for _, rc := range f.both() {
 			list = append(list, fmt.Sprintf("%s has %s of %s", rc.Name, prose.Count(int64(sizeOf(rc)), "pod"), images(rc)))

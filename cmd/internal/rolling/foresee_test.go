@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -191,5 +192,51 @@ func TestWritesAreSigned(t *testing.T) {
 	}
 	if len(*list) != 4 {
 		t.Errorf("it wrote %v", *list)
+	}
+}
+
+// What a file asks for is foreseen in the last steps of its update as well, whether or not
+// the new one is there. Where it is, the file is not looked at.
+func TestForeseeTheEnd(t *testing.T) {
+	const asks = `{"version":1,"id":"x","to":"web-2","cleanup":"%s"}`
+	parked := rollingupdate.Parked{Size: 3, From: "web-2", UID: "u-2", ID: "x"}.Text()
+	taking := mix(green, map[string]string{rollingupdate.LabelParked: "true"}) // it has the selector of the new one
+	last := func(size int32, labels map[string]string, cleanup string, notes ...string) *corev1.ReplicationController {
+		rc := controller("web", size, labels, map[string]string{rollingupdate.AnnotationRequest: fmt.Sprintf(asks, cleanup), rollingupdate.AnnotationNext: "web-2"})
+		for i := 0; i < len(notes); i += 2 {
+			annotate(rc, notes[i], notes[i+1])
+		}
+		return rc
+	}
+	next := controller("web-2", 3, green, nil)
+	next.UID = "u-2"
+	sourced := next.DeepCopy()
+	sourced.Annotations = map[string]string{rollingupdate.AnnotationSource: "web:u-1", rollingupdate.AnnotationDesired: "3"}
+	for _, c := range []struct {
+		name string
+		have []runtime.Object
+		ask  Ask
+		want string
+	}{
+		{"it has done its part", []runtime.Object{last(0, taking, "rename", rollingupdate.AnnotationParked, parked)}, file(controller("web-2", 3, green, nil)), "web has 0 pods of web:1"},
+		{"it is parked", []runtime.Object{last(0, taking, "rename", rollingupdate.AnnotationParked, parked), sourced}, file(controller("web-2", 3, green, nil)), "web has 0 pods of web:1; web-2 has 3 pods of web:1"},
+		{"it is forgotten", []runtime.Object{last(0, blue, "delete", rollingupdate.AnnotationOriginal, "3"), next}, file(controller("web-2", 3, green, nil)), "web has 0 pods of web:1; web-2 has 3 pods of web:1"},
+		{"the file was edited", []runtime.Object{last(1, blue, "delete", rollingupdate.AnnotationOriginal, "3"), sourced}, file(controller("web-2", 0, green, nil)), "web has 1 pod of web:1; web-2 has 3 pods of web:1"},
+		{"it is gone before", []runtime.Object{last(1, blue, "delete", rollingupdate.AnnotationOriginal, "3")}, file(controller("web-2", 3, green, nil)), "web has 1 pod of web:1; web-2 would be created, for 3 of web:1"},
+	} {
+		for _, server := range []bool{false, true} {
+			client, api := clientOf(c.have...)
+			f, err := client.Foresee(t.Context(), c.ask, server)
+			if err != nil || f.Invalid() != "" || f.Both() != c.want {
+				t.Errorf("%s: %+v, %v, want %s", c.name, f, err, c.want)
+				continue
+			}
+			if len(f.Objects().Items) != len(f.both()) || len(f.Rounds) == 0 {
+				t.Errorf("%s: %d objects, %d rounds", c.name, len(f.Objects().Items), len(f.Rounds))
+			}
+			if !server {
+				wroteNothing(t, c.name, api)
+			}
+		}
 	}
 }
