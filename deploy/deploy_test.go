@@ -387,3 +387,58 @@ func TestSecurePortRights(t *testing.T) {
 		}
 	}
 }
+
+// TestViewersReadTheConsoleAlone: a right to a path holds for every component of the cluster, so
+// viewers have all addresses of the console but those at which others show what they are doing.
+func TestViewersReadTheConsoleAlone(t *testing.T) {
+	var urls []string
+	for _, text := range strings.Split(read(t, "secure-port.yaml"), "\n---\n") {
+		var o struct {
+			Metadata struct{ Name string }
+			Rules    []struct{ NonResourceURLs []string }
+		}
+		if err := yaml.Unmarshal([]byte(text), &o); err != nil {
+			t.Fatal(err)
+		}
+		for _, rule := range o.Rules {
+			if o.Metadata.Name == "loopscope-viewer" {
+				urls = append(urls, rule.NonResourceURLs...)
+			}
+		}
+	}
+	used := map[string]bool{}
+	may := func(path string) (is bool) {
+		for _, url := range urls {
+			prefix, all := strings.CutSuffix(url, "*")
+			if url == path || all && strings.HasPrefix(path, prefix) {
+				used[url], is = true, true
+			}
+		}
+		return is
+	}
+	elsewhere := regexp.MustCompile(`^/(metrics|configz|flagz|statusz|debug/(flags|pprof))(/|$)`)
+	for line := range strings.Lines(read(t, "../web/testdata/routes.txt")) { // A test there keeps it.
+		method, route, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if method != "GET" {
+			continue
+		}
+		for _, l := range []decision.Loop{deployment.Loop, replicaset.Loop, replicaset.ControllerLoop, rollingupdate.Loop} {
+			for _, name := range []string{l.Name, l.Name + "-controller"} {
+				path := strings.NewReplacer("{objects}", l.Name+"s", "{loop}", name, "{namespace}", "shop", "{name}", "web", "*", "heap").Replace(route)
+				if is := may(path); is == elsewhere.MatchString(path) {
+					t.Errorf("viewers may get %s: %t", path, is)
+				}
+			}
+		}
+	}
+	for _, url := range urls {
+		if !used[url] {
+			t.Errorf("no address of the console is at %s", url)
+		}
+	}
+	for _, path := range []string{"/debug/controllers/garbage-collector/graph", "/debug/api_priority_and_fairness/dump_requests", "/logs/kube-apiserver.log", "/openapi/v2", "/api", "/debug/pprof"} {
+		if may(path) {
+			t.Errorf("viewers may get %s of other components", path)
+		}
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -176,10 +177,23 @@ func (s *secured) accounts(t *testing.T) {
 	}
 	somebody{name: "nobody", token: "invented"}.wants(t, 401, "GET", s.base+"/metrics")
 	somebody{name: "nobody", token: "invented"}.wants(t, 401, "GET", s.base+"/healthz")
-	for path, want := range map[string]string{"/metrics": "loopscope_syncs_total", "/deployments": "<html", "/configz": configKind, "/flagz": "secure-port", "/debug/controllers/deployment-controller": `"verdicts"`} {
+	process := s.account(t, s.viewerNamespace, "of-process", s.processReader(t))
+	for path, who := range map[string]struct {
+		reads somebody
+		want  string
+	}{
+		"/metrics": {process, "loopscope_syncs_total"}, "/configz": {process, configKind}, "/flagz": {process, "secure-port"},
+		"/deployments": {s.viewer, "<html"}, "/debug/controllers/deployment-controller": {s.viewer, `"verdicts"`},
+	} {
 		s.outsider.wants(t, 403, "GET", s.base+path)
-		if body := s.viewer.wants(t, 200, "GET", s.base+path); !strings.Contains(body, want) {
-			t.Errorf("%s lacks %q: %.300s", path, want, body)
+		if body := who.reads.wants(t, 200, "GET", s.base+path); !strings.Contains(body, who.want) {
+			t.Errorf("%s lacks %q: %.300s", path, who.want, body)
+		}
+	}
+	// What the API server shows of itself at the same paths is not for those who look at the console.
+	for _, path := range []string{"/metrics", "/debug/pprof/heap", "/flagz", "/statusz", "/logs/"} {
+		if status, body := s.viewer.ask(t, "GET", s.plane.Config(t).Host+path); status != http.StatusForbidden {
+			t.Errorf("the API server answers a viewer at %s: %d: %.300s", path, status, body)
 		}
 	}
 	if body := s.scraper.wants(t, 200, "GET", s.base+"/metrics"); !strings.Contains(body, "\nloopscope_secure_connections_refused_total 0\n") {
@@ -189,6 +203,32 @@ func (s *secured) accounts(t *testing.T) {
 	s.viewer.wants(t, 403, "PUT", s.base+"/debug/flags/v")
 	s.viewer.wants(t, 403, "DELETE", s.base+"/metrics/slis")
 	s.viewer.wants(t, 403, "POST", s.base+"/deployments")
+}
+
+// processReader is a role for what a process shows of itself, which viewers do not have.
+func (s *secured) processReader(t *testing.T) string {
+	t.Helper()
+	const name = "process-reader"
+	if _, err := s.client.RbacV1().ClusterRoles().Get(t.Context(), name, metav1.GetOptions{}); err == nil {
+		return name
+	}
+	args := []string{"create", "clusterrole", name, "--verb=get"}
+	for _, path := range processPaths {
+		args = append(args, "--non-resource-url="+path)
+	}
+	s.plane.Kubectl(t, args...)
+	return name
+}
+
+// processPaths are those at which all components show what they are doing.
+var processPaths = []string{"/metrics", "/metrics/*", "/configz", "/flagz", "/statusz", "/debug/flags", "/debug/flags/*", "/debug/pprof/*"}
+
+// ofProcess reports whether a path is one of them.
+func ofProcess(path string) bool {
+	return slices.ContainsFunc(processPaths, func(of string) bool {
+		prefix, all := strings.CutSuffix(of, "*")
+		return path == of || all && strings.HasPrefix(path, prefix)
+	})
 }
 
 // configKind is the kind of the manager's configuration.
@@ -215,7 +255,7 @@ func (s *secured) names(t *testing.T) {
 	for origin, status := range map[string]int{s.base: 200, "http://" + address: 403, "https://evil.example": 403, "null": 403} {
 		s.viewer.wants(t, status, "GET", s.base+"/deployments", "Origin", origin)
 	}
-	s.viewer.wants(t, 403, "GET", s.base+"/metrics", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document")
+	s.viewer.wants(t, 403, "GET", s.base+"/deployments.json", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document")
 	somebody{name: "a browser", certificate: s.pair(t, "admin")}.wants(t, 403, "PUT", s.base+"/debug/flags/v", "Origin", s.base)
 }
 
@@ -226,12 +266,12 @@ func (s *secured) everyAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	open := map[string]bool{"/healthz": true, "/livez": true, "/readyz": true}
-	filled := strings.NewReplacer("{objects}", "shops", "{check}", "ping", "{file}", "console.js", "*", "")
+	filled := strings.NewReplacer("{objects}", "deployments", "{check}", "ping", "{file}", "console.js", "*", "")
 	routes := strings.Fields(string(text))
 	for i := 0; i+1 < len(routes); i += 2 {
 		method, path := routes[i], filled.Replace(routes[i+1])
 		for _, name := range []string{"loop", "namespace", "name", "epoch", "seq"} {
-			path = strings.ReplaceAll(path, "{"+name+"}", "x")
+			path = strings.ReplaceAll(path, "{"+name+"}", "deployment")
 		}
 		for _, who := range []somebody{s.anonymous, s.outsider} {
 			want := http.StatusForbidden
@@ -240,7 +280,7 @@ func (s *secured) everyAddress(t *testing.T) {
 			}
 			who.wants(t, want, method, s.base+path)
 		}
-		if method != http.MethodGet {
+		if method != http.MethodGet || ofProcess(path) {
 			s.viewer.wants(t, http.StatusForbidden, method, s.base+path)
 			continue
 		}

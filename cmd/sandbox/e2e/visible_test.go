@@ -24,7 +24,7 @@ func (s *secured) visible(t *testing.T) {
 	hidden := newNamespace(t, s.client, hiddenMark)
 	s.plane.Kubectl(t, "-n", shown, "create", "deployment", "web", "--image=nginx", "--replicas=2")
 	s.plane.Kubectl(t, "-n", hidden, "create", "deployment", hiddenMark, "--image="+hiddenMark, "--replicas=2")
-	one, all, paths := s.account(t, shown, "of-one", "loopscope-viewer"), s.account(t, shown, "of-all", "loopscope-viewer", "view"), s.account(t, shown, "of-paths")
+	one, all, paths := s.account(t, shown, "of-one", "loopscope-viewer", s.processReader(t)), s.account(t, shown, "of-all", "loopscope-viewer", "view"), s.account(t, shown, "of-paths")
 	s.plane.Kubectl(t, "-n", shown, "create", "rolebinding", "of-one", "--clusterrole=view", "--serviceaccount="+shown+":of-one")
 	s.plane.Kubectl(t, "create", "clusterrole", "few-paths", "--verb=get", "--non-resource-url=/live", "--non-resource-url=/queues")
 	s.plane.Kubectl(t, "create", "clusterrolebinding", "few-paths", "--clusterrole=few-paths", "--serviceaccount="+shown+":of-paths")
