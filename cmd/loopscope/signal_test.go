@@ -36,6 +36,10 @@ func TestSignalsEndReading(t *testing.T) {
 			_, _ = io.WriteString(w, "{}")
 			return
 		}
+		if path, answers := strings.CutPrefix(r.URL.Path, "/reads"); answers && r.Method == http.MethodGet {
+			answerReads(w, path)
+			return
+		}
 		_, _ = io.Copy(io.Discard, r.Body)
 		reached <- struct{}{}
 		select {
@@ -61,6 +65,9 @@ func TestSignalsEndReading(t *testing.T) {
 		{"create -f ADDRESS", syscall.SIGTERM, "", "error: interrupted before anything was sent"},
 		{"create -f FILE", os.Interrupt, "", "error: interrupted before anything was sent"},
 		{"create -f FILE --raw /api/v1/namespaces/shop/configmaps", syscall.SIGTERM, "", "error: interrupted: whether the file was posted is not known"},
+		{"create -f FILE -s READS --validate=false", os.Interrupt, "", "error: interrupted: whether configmaps/a was created is not known"},
+		{"create -f FILE -s READS --validate=false --dry-run=server", os.Interrupt, "", "error: interrupted; nothing was written: it was a dry run"},
+		{"apply -f FILE -s READS --validate=false --dry-run=server", syscall.SIGTERM, "", "error: interrupted; nothing was written: it was a dry run"},
 		{"apply -f PIPE", syscall.SIGTERM, "", "error: interrupted before anything was sent"},
 		{"rolling-update web -f PIPE", os.Interrupt, "", "error: interrupted"},
 		{"rolling-update web -f ADDRESS", syscall.SIGTERM, "", "error: interrupted"},
@@ -72,8 +79,8 @@ func TestSignalsEndReading(t *testing.T) {
 			t.Fatal(err)
 		}
 		child := exec.Command(os.Args[0], "-test.run=^TestSignalledChild$")
-		command := strings.NewReplacer("PIPE", pipe, "FILE", file, "ADDRESS", silent.URL+"/a.json").Replace(c.command)
-		child.Env = append(os.Environ(), signalledCommand+"="+command, "KUBECONFIG="+config)
+		command := strings.NewReplacer("PIPE", pipe, "FILE", file, "READS", silent.URL+"/reads", "ADDRESS", silent.URL+"/a.json").Replace(c.command)
+		child.Env = append(os.Environ(), signalledCommand+"="+command, "KUBECONFIG="+config, "KUBECACHEDIR="+dir)
 		var said strings.Builder
 		child.Stderr = &said
 		if err := child.Start(); err != nil {
@@ -116,6 +123,23 @@ func TestSignalsEndReading(t *testing.T) {
 			<-reached
 		}
 	}
+}
+
+// answerReads answers what an API server is asked before an object is sent to it.
+func answerReads(w http.ResponseWriter, path string) {
+	answer, is := map[string]string{
+		"/version":    `{}`,
+		"/api":        `{"kind":"APIVersions","versions":["v1"]}`,
+		"/apis":       `{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`,
+		"/api/v1":     `{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"configmaps","namespaced":true,"kind":"ConfigMap","verbs":["create","get","patch"]}]}`,
+		"/openapi/v3": `{"paths":{}}`,
+	}[path]
+	w.Header().Set("Content-Type", "application/json")
+	if !is {
+		w.WriteHeader(http.StatusNotFound)
+		answer = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`
+	}
+	_, _ = io.WriteString(w, answer)
 }
 
 // feed writes a header and this text until nobody reads it.

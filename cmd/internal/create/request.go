@@ -299,9 +299,9 @@ func (s *sending) visit(info *resource.Info, err error) error {
 		return err
 	}
 	if s.r.apply || s.r.dryRun != cmdutil.DryRunClient {
-		s.at.set(fmt.Sprintf(": whether %s was %s is not known", info.ObjectName(), s.r.done()))
+		s.reach(fmt.Sprintf(": whether %s was %s is not known", info.ObjectName(), s.r.done()))
 		defer func() {
-			s.at.set(" after " + prose.Count(s.count, "object") + " " + prose.Plural(s.count, "was", "were") + " sent")
+			s.reach(" after " + prose.Count(s.count, "object") + " " + prose.Plural(s.count, "was", "were") + " sent")
 		}()
 		o, err := s.send(info)
 		if err != nil {
@@ -318,6 +318,14 @@ func (s *sending) visit(info *resource.Info, err error) error {
 	s.meter.sent(s.count)
 	s.note(info)
 	return s.r.printObj(info.Object)
+}
+
+// reach says how far it has come, of which nothing is left by a dry run.
+func (s *sending) reach(text string) {
+	if s.r.dryRun != cmdutil.DryRunNone {
+		text = "; nothing was written: it was a dry run"
+	}
+	s.at.set(text)
 }
 
 func (s *sending) send(info *resource.Info) (runtime.Object, error) {
