@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -12,8 +13,8 @@ import (
 // findWithin is how long a console of the cluster is looked for.
 const findWithin = 10 * time.Second
 
-// forwarded serves the console that is installed in the cluster until ctx ends. Where there is none, or
-// none that the user can reach, served is false, and it is said why.
+// forwarded serves the console that is installed in the cluster until ctx ends. Where the user cannot
+// reach it, served is false, and it is said why. That there is none is said to whoever has named one.
 func (o *openOptions) forwarded(ctx context.Context, s streams) (served bool, err error) {
 	config, err := restConfig(o.manager.kubeconfig)
 	if o.local || err != nil || config.Impersonate.UserName != "" { // The console would see who you are, and not who you want to be.
@@ -22,7 +23,8 @@ func (o *openOptions) forwarded(ctx context.Context, s streams) (served bool, er
 	finding, cancel := context.WithTimeout(ctx, findWithin)
 	console, err := installed.Find(finding, config, o.in)
 	cancel()
-	if console == nil && err == nil {
+	none := errors.Is(err, installed.ErrNone)
+	if !o.named && (none || errors.Is(err, installed.ErrMayNotLook)) {
 		return false, nil
 	}
 	at := place{clusterName(o.manager.kubeconfig), config.Host}
@@ -34,7 +36,11 @@ func (o *openOptions) forwarded(ctx context.Context, s streams) (served bool, er
 		err = installed.LetsIn(ctx, config, console.Dial)
 	}
 	if err != nil {
-		fmt.Fprintf(s.err, "The console that is installed in namespace %s cannot be opened: %v. One is started here instead\n", o.in, err)
+		why := "The console that is installed in namespace %s cannot be opened"
+		if none {
+			why = "No console is installed in namespace %s"
+		}
+		fmt.Fprintf(s.err, why+": %v. One is started here instead\n", o.in, err)
 		return false, nil
 	}
 	log := o.manager.log.logger(s.err)

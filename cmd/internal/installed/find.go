@@ -29,19 +29,24 @@ const (
 // portName is that of the port over TLS, where a Service has several.
 const portName = "https"
 
-// ErrMayNotForward is where somebody may see the console and not connect to it.
-var ErrMayNotForward = errors.New("you may not forward ports to it (create pods/portforward)")
+var (
+	// ErrNone is where there is no console.
+	ErrNone = errors.New("no Service there has the label " + Selector + ", selects pods and has one port, or one named " + portName)
+	// ErrMayNotLook is where somebody may not look for one.
+	ErrMayNotLook = errors.New("you may not look for it (list services)")
+	// ErrMayNotForward is where somebody may see the console and not connect to it.
+	ErrMayNotForward = errors.New("you may not forward ports to it (create pods/portforward)")
+)
 
-// Find is the console of a namespace, to which nothing is connected yet. It is nil where there is
-// none, or the user may not look for it. The error is ErrMayNotForward, that there are several, or
-// that it could not be looked for.
+// Find is the console of a namespace, to which nothing is connected yet. The error is one of these,
+// that there are several, or that it could not be looked for.
 func Find(ctx context.Context, config *rest.Config, namespace string) (*Console, error) {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("client: %w", err)
 	}
 	c, err := find(ctx, client, namespace)
-	if err != nil || c == nil {
+	if err != nil {
 		return nil, err
 	}
 	c.config, c.client = config, client
@@ -52,7 +57,7 @@ func find(ctx context.Context, client kubernetes.Interface, namespace string) (*
 	list, err := client.CoreV1().Services(namespace).List(ctx, metav1.ListOptions{LabelSelector: Selector})
 	switch {
 	case apierrors.IsForbidden(err):
-		return nil, nil
+		return nil, ErrMayNotLook
 	case err != nil:
 		return nil, fmt.Errorf("look for an installed console: %w", err)
 	}
@@ -65,9 +70,9 @@ func find(ctx context.Context, client kubernetes.Interface, namespace string) (*
 	}
 	switch {
 	case len(found) == 0:
-		return nil, nil
+		return nil, ErrNone
 	case len(found) > 1:
-		return nil, fmt.Errorf("namespace %s has several consoles (Services %s): name one with --console-namespace, or delete the others", namespace, prose.And(names))
+		return nil, fmt.Errorf("namespace %s has several consoles (Services %s): delete all but one", namespace, prose.And(names))
 	}
 	return found[0], mayForward(ctx, client, namespace)
 }

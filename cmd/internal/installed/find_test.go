@@ -52,14 +52,14 @@ func TestFind(t *testing.T) {
 		says     string
 		mayNever bool
 	}{
-		{name: "none", forward: true},
+		{name: "none", forward: true, says: ErrNone.Error()},
 		{name: "one", have: []runtime.Object{service("loopscope", metrics, secure(intstr.FromString("https")))}, forward: true, found: "loopscope", port: intstr.FromString("https")},
 		{name: "a port of any name", have: []runtime.Object{service("mine", plain)}, forward: true, found: "mine", port: intstr.FromInt32(80)},
-		{name: "no port over TLS", have: []runtime.Object{service("mine", plain, metrics)}, forward: true},
-		{name: "no pods of its own", have: []runtime.Object{bare}, forward: true},
-		{name: "several", have: []runtime.Object{service("a", plain), service("b", plain)}, forward: true, says: "namespace loopscope has several consoles (Services a and b)"},
+		{name: "no port over TLS", have: []runtime.Object{service("mine", plain, metrics)}, forward: true, says: ErrNone.Error()},
+		{name: "no pods of its own", have: []runtime.Object{bare}, forward: true, says: ErrNone.Error()},
+		{name: "several", have: []runtime.Object{service("a", plain), service("b", plain)}, forward: true, says: "namespace loopscope has several consoles (Services a and b): delete all but one"},
 		{name: "no right to forward", have: []runtime.Object{service("loopscope", plain)}, found: "loopscope", port: intstr.FromInt32(80), says: ErrMayNotForward.Error()},
-		{name: "no right to look", have: []runtime.Object{service("loopscope", plain)}, mayNever: true},
+		{name: "no right to look", have: []runtime.Object{service("loopscope", plain)}, mayNever: true, says: ErrMayNotLook.Error()},
 	} {
 		client := clientOf(c.forward, c.have...)
 		if c.mayNever {
