@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 )
 
 // answeredWithin is how long what is being sent may still be answered after an interrupt.
@@ -41,4 +43,12 @@ func (s *stage) interruptible(ctx context.Context, run func() error) (left bool,
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return true, errors.New("interrupted" + s.text)
+}
+
+// reach says how far it has come, of which nothing is left by a dry run.
+func (s *sending) reach(text string) {
+	if s.r.dryRun != cmdutil.DryRunNone {
+		text = "; nothing was written: it was a dry run"
+	}
+	s.at.set(text)
 }

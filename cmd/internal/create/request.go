@@ -320,14 +320,6 @@ func (s *sending) visit(info *resource.Info, err error) error {
 	return s.r.printObj(info.Object)
 }
 
-// reach says how far it has come, of which nothing is left by a dry run.
-func (s *sending) reach(text string) {
-	if s.r.dryRun != cmdutil.DryRunNone {
-		text = "; nothing was written: it was a dry run"
-	}
-	s.at.set(text)
-}
-
 func (s *sending) send(info *resource.Info) (runtime.Object, error) {
 	if by := s.r.definitions.of(info); by != "" {
 		return s.sendDefined(info, by)

@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -203,32 +202,6 @@ func (s *secured) accounts(t *testing.T) {
 	s.viewer.wants(t, 403, "PUT", s.base+"/debug/flags/v")
 	s.viewer.wants(t, 403, "DELETE", s.base+"/metrics/slis")
 	s.viewer.wants(t, 403, "POST", s.base+"/deployments")
-}
-
-// processReader is a role for what a process shows of itself, which viewers do not have.
-func (s *secured) processReader(t *testing.T) string {
-	t.Helper()
-	const name = "process-reader"
-	if _, err := s.client.RbacV1().ClusterRoles().Get(t.Context(), name, metav1.GetOptions{}); err == nil {
-		return name
-	}
-	args := []string{"create", "clusterrole", name, "--verb=get"}
-	for _, path := range processPaths {
-		args = append(args, "--non-resource-url="+path)
-	}
-	s.plane.Kubectl(t, args...)
-	return name
-}
-
-// processPaths are those at which all components show what they are doing.
-var processPaths = []string{"/metrics", "/metrics/*", "/configz", "/flagz", "/statusz", "/debug/flags", "/debug/flags/*", "/debug/pprof/*"}
-
-// ofProcess reports whether a path is one of them.
-func ofProcess(path string) bool {
-	return slices.ContainsFunc(processPaths, func(of string) bool {
-		prefix, all := strings.CutSuffix(of, "*")
-		return path == of || all && strings.HasPrefix(path, prefix)
-	})
 }
 
 // configKind is the kind of the manager's configuration.
