@@ -232,6 +232,7 @@ func (l *limits) pod(p *decision.Pod) {
 	for _, at := range []time.Time{p.Created, p.ReadySince, p.Since, p.Running} {
 		l.instant("a time of pod "+p.Name, at)
 	}
+	l.count("pods like pod "+p.Name, p.Like)
 	if p.Exit != nil {
 		l.instant("exit of pod "+p.Name, p.Exit.At)
 		l.count("restarts of pod "+p.Name, p.Exit.Restarts)

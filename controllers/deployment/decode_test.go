@@ -133,6 +133,7 @@ func TestDecodeLimits(t *testing.T) {
 		"running of a pod":              year(func(s *snapshot) *time.Time { return &pod(s).Running }),
 		"exit of a pod":                 year(func(s *snapshot) *time.Time { return &pod(s).Exit.At }),
 		"restarts of a pod":             count(func(s *snapshot) *int64 { return &pod(s).Exit.Restarts }),
+		"pods like a pod":               count(func(s *snapshot) *int64 { return &pod(s).Like }),
 		"until of a terminating pod":    year(func(s *snapshot) *time.Time { return &rs(s).TerminatingPods[0].Until }),
 		"created of a disrupted pod":    year(func(s *snapshot) *time.Time { return &rs(s).Disrupted[0].Created }),
 		"disruption of a disrupted pod": year(func(s *snapshot) *time.Time { return &rs(s).Disrupted[0].At }),

@@ -1,8 +1,11 @@
 package deployment
 
 import (
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/loopscope/loopscope/controllers/diagnosis"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
@@ -182,7 +185,7 @@ type ReplicaSet struct {
 	// terminating ones included ([RC-3]).
 	NonTerminal int64 `json:"nonTerminal,omitempty"`
 	// Unavailable counts its active pods that are not available, and Blocking
-	// describes the first MaxBlocking of them.
+	// describes MaxBlocking of them; some of these count others that wait for the same.
 	Unavailable int64 `json:"unavailable,omitempty"`
 	Blocking    []Pod `json:"blocking,omitempty"`
 	// TerminatingNow counts its terminating pods, and TerminatingPods describes the first
@@ -244,6 +247,12 @@ const (
 
 // Pod is an active pod that is not available, and why.
 type Pod = decision.Pod
+
+// Blocked notes its pods that are not available, as of now: of any number of them it describes MaxBlocking.
+func (rs *ReplicaSet) Blocked(pods []Pod, now time.Time) {
+	slices.SortFunc(pods, func(a, b Pod) int { return strings.Compare(a.Name, b.Name) })
+	rs.Unavailable, rs.Blocking = int64(len(pods)), diagnosis.Pods{Now: now}.Sample(pods, MaxBlocking)
+}
 
 // Report is what settle returns: the generic part for the record, and the
 // status and annotation to publish in one status write.

@@ -52,35 +52,13 @@ func (w Pods) Waiting(pods []decision.Pod) []decision.Finding {
 	if len(pods) == 0 {
 		return nil
 	}
-	groups := make([]group, 0, 4)
-	for i := range pods {
-		p := &pods[i]
-		if g := firstOf(groups, func(g *group) bool { return sameWords(g.pod, p) }); g != nil { // Most pods of a template are.
-			g.join(w, p)
-			continue
-		}
-		made := w.group(p)
-		if g := firstOf(groups, made.same); g != nil {
-			g.add(made)
-			continue
-		}
-		groups = append(groups, made)
-	}
+	groups, _ := w.groups(pods)
 	list := make([]decision.Finding, len(groups))
 	for i := range groups {
 		list[i] = groups[i].finding(w)
 	}
 	Rank(list)
 	return list
-}
-
-func firstOf(groups []group, is func(*group) bool) *group {
-	for i := range groups {
-		if is(&groups[i]) {
-			return &groups[i]
-		}
-	}
-	return nil
 }
 
 // group is pods that wait for the same.
@@ -117,7 +95,7 @@ func sameWords(a, b *decision.Pod) bool {
 
 // join adds a pod that says what the first pod of the group says.
 func (g *group) join(w Pods, p *decision.Pod) {
-	g.count++
+	g.count += 1 + p.Like
 	g.shareNode(p.Node)
 	if len(g.pods) < MaxNamed {
 		g.pods = append(g.pods, p.Name)
@@ -147,7 +125,7 @@ func since(code string, p *decision.Pod) time.Time {
 }
 
 func (w Pods) group(p *decision.Pod) group {
-	g := group{code: w.codeOf(p), pod: p, count: 1, pods: []string{p.Name}, node: p.Node, also: w.alsoFails(p), detail: p.ContainerState.Container}
+	g := group{code: w.codeOf(p), pod: p, count: 1 + p.Like, pods: []string{p.Name}, node: p.Node, also: w.alsoFails(p), detail: p.ContainerState.Container}
 	g.since = since(g.code, p)
 	if p.Exit != nil {
 		g.exits = p.Exit.Restarts

@@ -125,6 +125,9 @@ func (c *Controller) check() error {
 	for i := range c.Pods {
 		p := &c.Pods[i]
 		err = errors.Join(err, checkYear(p.Name+" created", p.Created), checkYear(p.Name+" readySince", p.ReadySince), checkYear(p.Name+" since", p.Since))
+		if p.Like < 0 || p.Like > math.MaxInt32 {
+			err = errors.Join(err, fmt.Errorf("%s: %d pods like it: use 0 to %d", p.Name, p.Like, math.MaxInt32))
+		}
 	}
 	return err
 }

@@ -176,6 +176,7 @@ func TestDecodeRefuses(t *testing.T) {
 		`{"v":1,"now":"2026-03-01T12:00:00Z","name":"web","old":{"name":"web","uid":"u","rv":"1","size":1,"replicas":0,"stepped":"9001-01-01T00:00:00Z"}}`:                                       "year 9001",
 		`{"v":1,"now":"2026-03-01T12:00:00Z","name":"web","old":{"name":"web","uid":"u","rv":"1","size":1,"replicas":0,"refusedSince":"9001-01-01T00:00:00Z"}}`:                                  "year 9001",
 		`{"v":1,"now":"2026-03-01T12:00:00Z","name":"web","old":{"name":"web","uid":"u","rv":"1","size":1,"replicas":0,"parked":{"size":1,"from":"x"}}}`:                                         "parked",
+		`{"v":1,"now":"2026-03-01T12:00:00Z","name":"web","old":{"name":"web","uid":"u","rv":"1","size":1,"replicas":0,"pods":[{"uid":"p","rv":"1","name":"p","like":-1}]}}`:                     "-1 pods like it",
 		`{"v":1,"now":"2026-03-01T12:00:00Z","name":"web","request":{"version":1,"to":"x"}}`:                                                                                                     "lacks its defaults",
 		`{"v":1,"now":"2026-03-01T12:00:00Z","name":"web","request":{"version":1,"to":"X","deploymentKey":"a","surge":1,"unavailable":0,"updatePeriod":"1s","timeout":"1s","cleanup":"delete"}}`: `to "X"`,
 		`{"v":1,"now":"2026-03-01T12:00:00Z","name":"web","result":{"ended":"complete","from":"a","to":"b","at":"9001-01-01T00:00:00Z"}}`:                                                        "year 9001",

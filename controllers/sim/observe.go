@@ -1,9 +1,6 @@
 package sim
 
 import (
-	"slices"
-	"strings"
-
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/replicaset"
 )
@@ -33,18 +30,17 @@ func (c *Cluster) child(m *set) deployment.ReplicaSet {
 	if rs.Failure = nil; len(st.Conditions) > 0 {
 		rs.Failure = &st.Conditions[0]
 	}
-	rs.NonTerminal, rs.TerminatingNow, rs.Unavailable, rs.Blocking = int64(len(m.pods)), 0, 0, nil
+	rs.NonTerminal, rs.TerminatingNow = int64(len(m.pods)), 0
+	var blocked []deployment.Pod
 	for _, p := range m.pods {
 		switch {
 		case p.Terminating:
 			rs.TerminatingNow++
 		case !p.available(rs.MinReady, c.now):
-			rs.Unavailable++
-			rs.Blocking = append(rs.Blocking, blocking(p))
+			blocked = append(blocked, blocking(p))
 		}
 	}
-	slices.SortFunc(rs.Blocking, func(a, b deployment.Pod) int { return strings.Compare(a.Name, b.Name) })
-	rs.Blocking = rs.Blocking[:min(len(rs.Blocking), deployment.MaxBlocking)]
+	rs.Blocked(blocked, c.now)
 	return rs
 }
 

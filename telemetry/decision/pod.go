@@ -31,6 +31,8 @@ type Pod struct {
 	ResourceClaim string `json:"resourceClaim,omitempty"`
 	// NodeNamed is set where no scheduler chose its node, as it was created with one.
 	NodeNamed bool `json:"nodeNamed,omitempty"`
+	// Like counts further pods that wait for the same, where so many do that not all are described.
+	Like int64 `json:"like,omitempty"`
 }
 
 // ContainerState is the container for which a pod waits. The zero value says that

@@ -221,6 +221,7 @@ func (t *deploymentSync) replicaSet(rs *appsv1.ReplicaSet, mine, matches bool) d
 
 // fillPods counts the pods of a ReplicaSet and describes those that block.
 func (t *deploymentSync) fillPods(rs *deployment.ReplicaSet, pods []*corev1.Pod) {
+	var blocking []deployment.Pod
 	for _, p := range pods {
 		if d := family.Disruption(p); family.IsRecent(d, t.s.Now) {
 			rs.Disrupted = append(rs.Disrupted, decision.DisruptedPod{Name: p.Name, Created: p.CreationTimestamp.UTC(), Node: redact.Line(p.Spec.NodeName), Disruption: *d})
@@ -235,16 +236,12 @@ func (t *deploymentSync) fillPods(rs *deployment.ReplicaSet, pods []*corev1.Pod)
 			continue
 		}
 		if !family.PodAvailable(p, rs.MinReady, t.s.Now) {
-			rs.Unavailable++
-			rs.Blocking = append(rs.Blocking, blockingPod(p))
+			blocking = append(blocking, blockingPod(p))
 		}
 		recordStartupTime(rs, p)
 	}
 	rs.TerminatingPods, rs.Disrupted = family.FirstTerminating(rs.TerminatingPods), newestDisrupted(rs.Disrupted)
-	slices.SortFunc(rs.Blocking, func(a, b deployment.Pod) int { return strings.Compare(a.Name, b.Name) })
-	if len(rs.Blocking) > deployment.MaxBlocking {
-		rs.Blocking = rs.Blocking[:deployment.MaxBlocking]
-	}
+	rs.Blocked(blocking, t.s.Now)
 }
 
 // recordStartupTime notes how long a ready pod took, of those that became ready once.

@@ -98,9 +98,9 @@ func TestPodsOfAReplicaSet(t *testing.T) {
 	}
 }
 
-// No more pods that are not available are described than that, the first by name.
+// No more pods that are not available are described than that, the first by name; these count all others.
 func TestBlockingPodsAreBounded(t *testing.T) {
-	for _, n := range []int{deployment.MaxBlocking, deployment.MaxBlocking + 1} {
+	for _, n := range []int{deployment.MaxBlocking, deployment.MaxBlocking + 1, 90} {
 		caches := newDeploymentCaches(t)
 		caches.Add(t, lab.Deployment("web", "d", ""), &appsv1.ReplicaSet{ObjectMeta: lab.Object("web-1", "r", "1", nil, lab.OwnedBy("Deployment", "web", "d"))})
 		for i := range n {
@@ -113,6 +113,13 @@ func TestBlockingPodsAreBounded(t *testing.T) {
 		rs := seen.(*deploymentSync).s.ReplicaSets[0]
 		if len(rs.Blocking) != deployment.MaxBlocking || rs.Unavailable != int64(n) || rs.Blocking[deployment.MaxBlocking-1].Name != "web-49" {
 			t.Errorf("%d of %d pods are described", len(rs.Blocking), rs.Unavailable)
+		}
+		counted := int64(0)
+		for _, p := range rs.Blocking {
+			counted += 1 + p.Like
+		}
+		if counted != int64(n) {
+			t.Errorf("of %d pods %d are counted", n, counted)
 		}
 	}
 }
