@@ -38,7 +38,7 @@ func (p *teller) paused() bool {
 // then the smaller news.
 func (p *teller) pausedInTrouble() bool {
 	f := p.blocker()
-	if f == nil || !f.NeedsAction || p.available >= p.floor() || len(p.written(resized)) > 0 {
+	if f == nil || !f.NeedsAction || !p.down() || len(p.written(resized)) > 0 {
 		return false
 	}
 	p.out.Since = f.Since

@@ -213,7 +213,7 @@ func (p *teller) short() bool {
 		}
 		then = p.fit(append(p.recovers().Say("; "), words("its rollout is complete, so no deadline runs")...))
 	}
-	if p.available >= p.floor() {
+	if !p.down() {
 		return p.say("short", decision.ToneOK, "is", "settled", lead, then)
 	}
 	return p.waits(code, lead, then)

@@ -167,6 +167,10 @@ func (v *view) floor() int64 {
 	return v.bounds.Floor()
 }
 
+// down reports whether too few pods are available for anybody's liking: fewer than the floor, or none although some are
+// wanted, whatever the strategy allows a rollout.
+func (v *view) down() bool { return v.available < max(v.floor(), min(1, v.s.Want)) }
+
 // newSize and newAvailable are 0 where there is no new ReplicaSet yet.
 func (v *view) newSize() int64 {
 	if v.newSet == nil {
