@@ -2,6 +2,7 @@ package deployment
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/loopscope/loopscope/controllers/diagnosis"
@@ -53,6 +54,9 @@ func (v *view) findings() []decision.Finding {
 	diagnosis.Rank(list)
 	list = append(list, v.beside()...)
 	for i := range list {
+		if v.s.Paused && list[i].Old {
+			list[i].Unblocks = resumed(list[i].Unblocks)
+		}
 		for _, object := range v.s.Arrived {
 			diagnosis.Arrived(&list[i], object)
 		}
@@ -224,6 +228,23 @@ func old(list []decision.Finding) []decision.Finding {
 	return list
 }
 
+// resumed says of old pods in a pause that the rollout, which replaces them, is resumed, instead of that the template
+// changes: it has.
+func resumed(unblocks decision.Words) decision.Words {
+	const template = "the template "
+	at := slices.IndexFunc(unblocks, func(p decision.Part) bool { return strings.Contains(p.Text, template) })
+	if at < 0 {
+		return unblocks
+	}
+	cause, change, _ := strings.Cut(unblocks[at].Text, template)
+	if other, ok := strings.CutPrefix(change, "or "); ok {
+		cause += other + " or "
+	}
+	unblocks = slices.Clone(unblocks)
+	unblocks[at].Text = cause + "the rollout is resumed"
+	return unblocks
+}
+
 // pods is what the pods are looked at with.
 func (v *view) pods() diagnosis.Pods {
 	p := diagnosis.Pods{Namespace: v.s.Namespace, Now: v.now, Usual: v.usual(), Next: &v.turns}
@@ -266,10 +287,10 @@ func (v *view) refusals(rs *ReplicaSet) []decision.Finding {
 	}
 }
 
-// terminating are old pods that Recreate waits for; nil where it waits for none, or where
-// the whole namespace does, or where it is told already why they stay.
+// terminating are old pods that Recreate waits for; nil where it waits for none, as while it is
+// paused, or where the whole namespace does, or where it is told already why they stay.
 func (v *view) terminating() *decision.Finding {
-	if v.s.Strategy != recreate || v.blockingNamespace() != nil || slices.ContainsFunc(v.old, leavesPods) {
+	if v.s.Strategy != recreate || v.s.Paused || v.blockingNamespace() != nil || slices.ContainsFunc(v.old, leavesPods) {
 		return nil
 	}
 	reported, running := v.oldRunningCounts()

@@ -438,6 +438,36 @@ func TestKeeper(t *testing.T) {
 	}
 }
 
+// TestPausedRecreate: nobody waits for old pods that nobody deletes.
+func TestPausedRecreate(t *testing.T) {
+	for paused, want := range map[bool][]string{false: {"pods-terminating when the last of them is gone, as Recreate starts no new pod before"}, true: nil} {
+		var got []string
+		for _, f := range Diagnose(&Snapshot{Now: at, Found: true, Paused: paused, Want: 3, Strategy: recreate, ReplicaSets: []ReplicaSet{
+			{Name: "old", UID: "o", Mine: true, Matches: true, Replicas: 3, StatusReplicas: 3, Available: 3, NonTerminal: 3}}}, decision.Learnt{}).Findings {
+			got = append(got, f.Code+" "+f.Unblocks.At(at))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("paused %v: %q, want %q", paused, got, want)
+		}
+	}
+}
+
+// TestResumed: in a pause, the template of old pods has changed already.
+func TestResumed(t *testing.T) {
+	for says, want := range map[string]string{
+		"when that image exists or the template changes":         "when that image exists or the rollout is resumed",
+		"when a suitable node has room, or the template changes": "when a suitable node has room, or the rollout is resumed",
+		"when the template or the policy changes":                "when the policy changes or the rollout is resumed",
+		"when the template changes":                              "when the rollout is resumed",
+		"when the registry answers (the kubelet keeps retrying)": "when the registry answers (the kubelet keeps retrying)",
+	} {
+		unblocks := words(says)
+		if got := resumed(unblocks).At(at); got != want || unblocks.At(at) != says {
+			t.Errorf("%q became %q, want %q", says, got, want)
+		}
+	}
+}
+
 // TestUnseen: that nothing is known of a pod is usual for as long as pods usually take.
 func TestUnseen(t *testing.T) {
 	for ago, want := range map[time.Duration]bool{assumedUsual - time.Second: true, assumedUsual: false, assumedUsual + time.Second: false} {

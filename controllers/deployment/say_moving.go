@@ -54,8 +54,11 @@ func (p *teller) withTrouble(lead decision.Words) decision.Words {
 	return p.withCause(lead)
 }
 
-// whilePaused adds that a new template, which may be what would help, does nothing yet.
+// whilePaused adds that a new template, which may be what would help, does nothing yet. Of old pods it is said already.
 func (p *teller) whilePaused(w decision.Words) decision.Words {
+	if !slices.ContainsFunc(p.relevant(), func(f decision.Finding) bool { return !f.Old }) {
+		return w
+	}
 	return w.Say("; a new template waits until it is resumed")
 }
 
