@@ -148,8 +148,9 @@ func (v *view) pauseReason() string {
 func (t *decider) pausedSync() {
 	t.holdPaused()
 	if t.keepRevision() || t.scale() {
-		return
+		return // The next sync goes by other sizes.
 	}
+	t.onceResumed()
 	if _, pending := t.rollbackTo(); !pending {
 		t.cleanUp()
 	}

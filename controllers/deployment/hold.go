@@ -307,6 +307,30 @@ func (t *decider) holdPaused() {
 	t.hold(h)
 }
 
+// onceResumed tells of the write that a pause holds how far it goes at first, and what it waits for besides.
+func (t *decider) onceResumed() {
+	if len(t.verdict.Held) == 0 {
+		return
+	}
+	h := &t.verdict.Held[0]
+	reported, running := t.oldRunningCounts()
+	switch rolls := t.s.Strategy == rollingUpdate; {
+	case t.newSet != nil && h.Size.From == t.s.Want: // What is left are old pods.
+		rs := t.activeOld()[0]
+		h.Target, h.Size = t.ref(rs), &decision.Size{From: rs.Replicas}
+		if rolls && t.budget() <= 0 {
+			h.Unblocks = h.Unblocks.Say(" and more pods are available")
+		}
+	case !rolls && max(t.oldTotal, reported, running) > 0:
+		h.Unblocks = h.Unblocks.Say(" and its old pods are gone")
+	case !rolls || t.boundsErr != nil || h.Size.From > t.s.Want:
+	case t.newSet != nil && t.bounds.NewSize(h.Size.From, t.total) == h.Size.From:
+		h.Unblocks = h.Unblocks.Say(" and an old pod has gone")
+	default:
+		h.Size.To = t.bounds.NewSize(h.Size.From, t.total)
+	}
+}
+
 // holdHistory refuses to delete revisions that still have pods or an
 // unobserved change ([H-1]).
 func (t *decider) holdHistory(over int64, busy []*ReplicaSet) {
