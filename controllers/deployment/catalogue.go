@@ -46,7 +46,7 @@ var guardQuestions = []decision.Question{{
 	Answers: []decision.Answer{passes(decision.Yes, "go on"), leads(decision.No, "wait for the echo").To(toEnd)},
 }, {
 	ID: qExists, Tag: "D-1", Text: "Does it still exist?",
-	Doc:      "A Deployment that is not in the cache needs nothing; its ReplicaSets are left to the garbage collector.",
+	Doc:      "A Deployment that is not in the cache needs nothing; the garbage collector deletes its ReplicaSets, unless they were orphaned.",
 	Upstream: "syncDeployment",
 	Answers:  []decision.Answer{passes(decision.Yes, "go on"), leads(decision.No, "forget it").To(toEnd)},
 }, {

@@ -30,7 +30,7 @@ const (
 // Codes are the situations that Say tells apart: the stable reason code of a
 // sentence, and what it means.
 var Codes = decision.Reasons{Scope: "deployment", Kind: "sentence", Or: &diagnosis.Codes, Doc: "The situation of a Deployment: `sentence.code` of a trace.", List: []decision.Reason{
-	because("gone", "No Deployment of that name is in the cache.", "Nothing; its ReplicaSets are left to the garbage collector.", "It is created again.", nothing, qExists),
+	because("gone", "No Deployment of that name is in the cache.", "Nothing; the garbage collector deletes its ReplicaSets, unless they were orphaned.", "It is created again.", nothing, qExists),
 	because("deleting", "It is being deleted; only its status is updated.", "No ReplicaSet is changed. In a foreground deletion the garbage collector deletes them and their pods first, and otherwise when it is gone.", "The controllers that set its finalizers remove them; in a foreground deletion its ReplicaSets are gone, too.", "Look at the controller that the finalizer is named after, and at the pod or ReplicaSet that is named. To remove a finalizer by hand leaves undone what it is for.", qDeleted),
 	because("namespace-terminating", "Its namespace is being deleted, so nothing can be created and nothing is retried.", "Nothing.", "Never: the namespace is removed.", "Look at what blocks the deletion of the namespace: a pod with a finalizer is named, and `kubectl get namespace -o yaml` lists the rest.", qNamespace, qExists),
 	because("dropped", "Its last try failed; nothing happens until it or a ReplicaSet changes.", "Nothing: no retry is scheduled.", "Any change of it or of its ReplicaSets, and the next resync.", "Read the last error in the sentence, fix its cause, and touch the Deployment."),

@@ -13,7 +13,7 @@ func (p *teller) gone() bool {
 		return false
 	}
 	return p.say("gone", decision.ToneNeutral, "is", "gone",
-		words("no Deployment of that name exists"), words("Its ReplicaSets are left to the garbage collector"))
+		words("no Deployment of that name exists"), words("The garbage collector deletes its ReplicaSets, unless they were orphaned"))
 }
 
 func (p *teller) deleting() bool {
