@@ -158,7 +158,12 @@ func (v *view) unseen(n int64) decision.Finding {
 		f.After = words(prose.Plural(ready, " is", " are") + " ready, and the status of ReplicaSet ").Name(v.newSet.Name).Say(" does not count " + prose.Plural(ready, "it", "them"))
 		return f
 	}
-	if unborn := v.notCreated(); unborn > 0 {
+	unborn := v.notCreated()
+	if unborn > 0 && v.namespaceTerminating() {
+		return decision.Finding{Code: diagnosis.Namespace, Count: unborn, Since: v.s.NamespaceTerminating, Unblocks: words("when the namespace is gone and recreated"),
+			After: words(" cannot be created: the namespace is being deleted")}
+	}
+	if unborn > 0 {
 		f.Code, f.Count, f.After = diagnosis.Starting, unborn, words(prose.Plural(unborn, " is not created yet", " are not created yet"))
 	}
 	f.Unblocks = words("when ").Say(prose.Plural(f.Count, "it becomes", "they become")).Say(" ready")

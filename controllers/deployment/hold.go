@@ -97,7 +97,10 @@ func (v *view) oldRelease(f *decision.Finding) decision.Unblock {
 // refuser is who refuses the pods of rs: the quota that its failure names, or
 // whatever makes it fail.
 func refuser(rs *ReplicaSet, f *decision.Finding) decision.Blocker {
-	b := decision.Blocker{Kind: "ReplicaSet", Name: rs.Name, Reason: rs.Failure.Reason, Message: f.Message, Since: f.Since}
+	b := decision.Blocker{Kind: "ReplicaSet", Name: rs.Name, Message: f.Message, Since: f.Since}
+	if rs.Failure != nil { // It has not said yet that the namespace is being deleted.
+		b.Reason = rs.Failure.Reason
+	}
 	if f.Code == diagnosis.Quota {
 		for _, p := range f.Before {
 			if p.Kind == decision.Name {

@@ -522,6 +522,21 @@ func TestUnseen(t *testing.T) {
 	}
 }
 
+// TestUnseenInNamespace: no pod is created in a namespace that is being deleted, of which its ReplicaSet need not have said
+// anything.
+func TestUnseenInNamespace(t *testing.T) {
+	s := &Snapshot{Now: at, Found: true, Want: 3, Strategy: rollingUpdate, NamespaceTerminating: at.Add(-time.Minute), ReplicaSets: []ReplicaSet{
+		{Name: "old", UID: "o", Mine: true, Matches: true, Replicas: 1, StatusReplicas: 1, Available: 1},
+		{Name: "web", UID: "w", Mine: true, Matches: true, SameTemplate: true, Revision: "1", Replicas: 3}}}
+	list := Diagnose(s, decision.Learnt{}).Findings
+	if len(list) != 1 || list[0].Code != diagnosis.Namespace || list[0].Count != 3 || list[0].Unblocks.At(at) != "when the namespace is gone and recreated" {
+		t.Errorf("it finds %+v", list)
+	}
+	if held := Decide(s).Held; len(held) != 1 || held[0].Code != diagnosis.Namespace || held[0].Blockers[0].Name != "web" {
+		t.Errorf("it holds %+v", held)
+	}
+}
+
 // TestWaitForEcho: of several writes that are not seen yet, the first check rings, and
 // never before a second.
 func TestWaitForEcho(t *testing.T) {

@@ -82,7 +82,7 @@ func (p *teller) refusedBefore() bool {
 		lead = append(before.Say("its new ReplicaSet"), after...)
 	}
 	return p.fails("create-refused", p.fit(lead),
-		words("Unblocks when the refusing component allows it, or the template changes"))
+		words("Unblocks when the refusing component allows it, or the template changes; after the last try it takes a change of the Deployment as well"))
 }
 
 func (p *teller) selectsAll() bool {

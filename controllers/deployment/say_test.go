@@ -298,6 +298,10 @@ func TestRefusedBefore(t *testing.T) {
 	}
 	s.Status.Conditions = append(s.Status.Conditions, decision.Condition{Type: "Progressing", Status: "False", Reason: "ReplicaSetCreateError",
 		Message: `Failed to create new replica set "web-7d4b9c6f5x": replicasets.apps "web-7d4b9c6f5x" is forbidden: exceeded quota: rsq`, Transition: s.Now.Add(-time.Hour)})
+	const ends = "Unblocks when the refusing component allows it, or the template changes; after the last try it takes a change of the Deployment as well"
+	if got := look(); got.Then.At(s.Now) != ends {
+		t.Errorf("after a refusal it ends %q, want %q", got.Then.At(s.Now), ends)
+	}
 	if got := look(); got.Lead.At(s.Now) != after || got.Tone != decision.ToneFailed || !got.Since.Equal(s.Now.Add(-time.Hour)) {
 		t.Errorf("after a refusal it says %q, %s since %s", got.At(s.Now), got.Tone, got.Since)
 	}

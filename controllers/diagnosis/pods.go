@@ -289,12 +289,14 @@ func (g *group) finding(w Pods) decision.Finding {
 // deleted, too. Our words name the template last.
 func (g *group) replaced(unblocks decision.Words) decision.Words {
 	at := slices.IndexFunc(unblocks, func(p decision.Part) bool { return strings.Contains(p.Text, " or the template ") })
-	if at < 0 {
+	unblocks = slices.Clone(unblocks)
+	switch {
+	case at >= 0:
+		cause, change, _ := strings.Cut(unblocks[at].Text, " or the template ")
+		unblocks[at].Text = strings.TrimSuffix(cause, ",") + ", or the template " + change
+	case len(unblocks) != 1 || unblocks[0].Text != templateChanges:
 		return unblocks
 	}
-	unblocks = slices.Clone(unblocks)
-	cause, change, _ := strings.Cut(unblocks[at].Text, " or the template ")
-	unblocks[at].Text = strings.TrimSuffix(cause, ",") + ", or the template " + change
 	return unblocks.Say(prose.Plural(g.count, " and the pod is deleted", " and the pods are deleted"))
 }
 
@@ -354,7 +356,7 @@ var signals = map[int64]string{1: "SIGHUP", 2: "SIGINT", 4: "SIGILL", 6: "SIGABR
 func pullTrouble(p *decision.Pod) string {
 	switch p.Reason {
 	case "InvalidImageName":
-		return "invalid image name"
+		return invalidImage
 	case "ErrImageNeverPull":
 		return "not on the node, and imagePullPolicy is Never"
 	case "SignatureValidationFailed":

@@ -356,6 +356,7 @@ func TestBare(t *testing.T) {
 	}{
 		"image":     {waiting("ErrImagePull", "not found"), 1, "when that image exists, or the template changes and the pod is deleted"},
 		"images":    {waiting("ErrImagePull", "not found"), 2, "when that image exists, or the template changes and the pods are deleted"},
+		"no name":   {waiting("InvalidImageName", ""), 2, "when the template changes and the pods are deleted"},
 		"ConfigMap": {waiting("CreateContainerConfigError", `configmap "app" not found`), 1, "when ConfigMap app exists, or the template changes and the pod is deleted"},
 		"node":      {waiting("Unschedulable", "0/3 nodes are available: 3 Insufficient cpu."), 1, "when a node has more cpu free, or the template requests less and the pod is deleted"},
 		"start":     {waiting("RunContainerError", ""), 1, "when the image changes, or the template does and the pod is deleted"},

@@ -61,7 +61,9 @@ func (g *group) sayImage(f *decision.Finding) decision.Words {
 	}
 	f.NeedsAction = true
 	switch why {
-	case "not found", "invalid image name", "no image for the node's platform":
+	case invalidImage:
+		f.Unblocks = words(templateChanges)
+	case "not found", "no image for the node's platform":
 		f.Unblocks = words("when that image exists or the template changes")
 	case noAccess:
 		f.Unblocks = words("when that image exists, a pull secret allows it, or the template changes")
@@ -76,6 +78,12 @@ func (g *group) sayImage(f *decision.Finding) decision.Words {
 	}
 	return g.image(words("cannot pull ")).Say(" (").Told(why).Say(")")
 }
+
+// invalidImage is no name of an image, so that there cannot be one, and only another template helps.
+const (
+	invalidImage    = "invalid image name"
+	templateChanges = "when the template changes"
+)
 
 // longImage is how long the name of an image may be for a sentence to have it whole.
 const longImage = 70
