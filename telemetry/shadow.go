@@ -93,10 +93,9 @@ type Shadow struct {
 	state    ShadowState
 	agreed   map[string]int // by field manager, up to knownBy
 	suspects []suspect
-	nobodys  []suspect                   // that nobody has signed yet
-	judged   []judged                    // of the last writes, for the events that tell of them
-	heard    []published                 // the last events
-	events   map[*Trace][]decision.Event // that the rules publish on what a sync decided on
+	nobodys  []suspect   // that nobody has signed yet
+	judged   []judged    // of the last writes, for the events that tell of them
+	heard    []published // the last events
 	counts   map[counted]map[ShadowVerdict]uint64
 	now      working
 }
@@ -169,7 +168,7 @@ type Difference struct {
 
 // NewShadow returns one that has compared nothing yet.
 func NewShadow(loops decision.Loops) *Shadow {
-	return &Shadow{loops: loops, due: map[Object]map[string]Difference{}, last: newLookBack(), budget: newBudget(time.Now), agreed: map[string]int{}, counts: map[counted]map[ShadowVerdict]uint64{}, events: map[*Trace][]decision.Event{}}
+	return &Shadow{loops: loops, due: map[Object]map[string]Difference{}, last: newLookBack(), budget: newBudget(time.Now), agreed: map[string]int{}, counts: map[counted]map[ShadowVerdict]uint64{}}
 }
 
 // Run compares until ctx ends. It is called once.

@@ -253,13 +253,10 @@ func (s *Shadow) around(e *published) []*Trace {
 
 // eventsOn are the events that the rules publish on what a sync decided on.
 func (s *Shadow) eventsOn(t *Trace) []decision.Event {
-	told, known := s.events[t]
+	told, known := s.last.events[t]
 	if !known {
-		if len(s.events) >= maxEvents {
-			clear(s.events)
-		}
 		told = s.eventsOf(s.decoded(t))
-		s.events[t] = told
+		s.last.keepEvents(t, told)
 	}
 	return told
 }

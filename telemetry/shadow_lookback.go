@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 const (
@@ -26,10 +28,12 @@ type lookBack struct {
 	past  map[Object][]*Trace // the newest last
 	// owned are the objects of each owner, and how many syncs say so.
 	owned map[Object]map[Object]int
+	// events are what the rules publish on what some of these syncs decided on.
+	events map[*Trace][]decision.Event
 }
 
 func newLookBack() *lookBack {
-	return &lookBack{past: map[Object][]*Trace{}, owned: map[Object]map[Object]int{}}
+	return &lookBack{past: map[Object][]*Trace{}, owned: map[Object]map[Object]int{}, events: map[*Trace][]decision.Event{}}
 }
 
 // remember keeps a sync, and gives up others.
@@ -63,6 +67,7 @@ func (b *lookBack) give(t *Trace) {
 	}
 	for i := range n {
 		b.disown(list[i])
+		delete(b.events, list[i])
 		list[i] = nil
 	}
 	if b.past[t.Object] = list[n:]; n == len(list) {
@@ -95,6 +100,17 @@ func familyOf(t *Trace) Object { return Object{t.Loop, t.Namespace, t.Owner} }
 
 // of are the last syncs of an object, the newest last. They are valid until the next one is remembered.
 func (b *lookBack) of(o Object) []*Trace { return slices.Clip(b.past[o]) }
+
+// keepEvents keeps the events of a sync for as long as the sync itself.
+func (b *lookBack) keepEvents(t *Trace, list []decision.Event) {
+	if !slices.Contains(b.past[t.Object], t) {
+		return
+	}
+	if len(b.events) >= maxEvents {
+		clear(b.events)
+	}
+	b.events[t] = list
+}
 
 // kin are the other objects of the same owner: where they share something, the other controller has it
 // from one cache.

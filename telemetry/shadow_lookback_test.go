@@ -128,3 +128,31 @@ func TestShadowHasABudget(t *testing.T) {
 		t.Errorf("with time for another look: %d left out, %d unexplained", st.LeftOut, st.Count(ShadowUnexplained))
 	}
 }
+
+// TestLookBackHoldsItsEvents: the events of a sync keep it no longer than it is looked back on.
+func TestLookBackHoldsItsEvents(t *testing.T) {
+	w := newWatching(t)
+	w.shadow.Follows(true, "")
+	kept := func() (n int) {
+		for x := range w.shadow.last.events {
+			if n++; !slices.Contains(w.shadow.last.past[x.Object], x) {
+				t.Fatalf("sync %d was given up, and its events are kept", x.Seq)
+			}
+		}
+		return n
+	}
+	w.shadow.begin()
+	first := &Trace{Object: object("large"), Snapshot: SnapshotText(make([]byte, maxRecentBytes/4))}
+	for x := first; x.Seq < 9; {
+		w.shadow.last.remember(x)
+		w.shadow.eventsOn(x)
+		kept()
+		x = &Trace{Seq: x.Seq + 1, Object: first.Object, Snapshot: first.Snapshot}
+	}
+	if w.shadow.eventsOn(first); kept() != 3 {
+		t.Errorf("of %d large syncs the events are kept, want 3", kept())
+	}
+	if w.shadow.Add(nil, 7); kept() != 0 {
+		t.Errorf("of %d syncs the events are kept after a gap", kept())
+	}
+}
