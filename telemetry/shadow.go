@@ -89,6 +89,7 @@ type Shadow struct {
 	mu       sync.Mutex
 	due      map[Object]map[string]Difference // what nobody has written yet
 	last     *lookBack
+	gap      time.Time // when the last missed syncs were over; zero for none
 	budget   budget
 	state    ShadowState
 	agreed   map[string]int // by field manager, up to knownBy
@@ -113,7 +114,8 @@ type ShadowState struct {
 	Syncs  uint64 `json:"syncs"`
 	Silent uint64 `json:"silent"`
 	// Together counts writes that could not be compared, as nothing can be decided again that
-	// was known before them, or as they may have been decided on what was there before the first list here.
+	// was known before them, or as they may have been decided on what was there before the first list here, or
+	// on what only missed syncs have seen.
 	Together uint64 `json:"together"`
 	// Missed counts syncs that went by unseen, and LeftOut writes and events that agree with no sync here
 	// and were not looked at any further: comparing may take a fifth of a processor, and no more.

@@ -151,7 +151,7 @@ func (s *Shadow) keepJudged(x *suspect, part int, verdict ShadowVerdict) {
 // judgeEvent holds an event against what the rules publish: where they agree with the writes that were seen,
 // and on the states that there were around it. One that tells of a write which is a difference is that
 // difference, and not another one; one that tells of no write that was seen came too late, as did one of what may have
-// been decided before the first list here.
+// been decided on a state that nobody here knows.
 func (s *Shadow) judgeEvent(e *published) {
 	d := Difference{Verdict: ShadowUnexplained, At: e.At, Object: e.Object, Predictable: eventOf(s.loops.Kind(e.Loop)), Target: e.Object.Name, Predicted: notCalledFor,
 		Observed: e.Event.Type + " " + e.Reason + ": " + e.Message, Manager: e.Component}
@@ -183,7 +183,7 @@ func (s *Shadow) judgeEvent(e *published) {
 			d.Question = t.Leaf()
 		}
 	}
-	if tried == 0 || !d.Verdict.Agrees() && (e.late() || !named && s.signs(e) || s.justListed(e.Object, e.happened())) {
+	if tried == 0 || !d.Verdict.Agrees() && (e.late() || !named && s.signs(e) || s.onUnknown(e.Object, e.happened())) {
 		s.state.Together++
 		return
 	}

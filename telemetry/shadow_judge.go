@@ -11,7 +11,7 @@ import (
 // Add compares syncs, which come in their order.
 func (s *Shadow) Add(batch []*Trace, missed uint64) {
 	if missed > 0 {
-		s.skip(missed)
+		s.skip(missed, batch)
 	}
 	for _, t := range batch {
 		if len(s.loops.Of(t.Loop).Predicts) > 0 {
@@ -20,11 +20,15 @@ func (s *Shadow) Add(batch []*Trace, missed uint64) {
 	}
 }
 
-// skip forgets what can no longer be compared after a gap.
-func (s *Shadow) skip(missed uint64) {
+// skip forgets what can no longer be compared after a gap. What was missed lies before or between the syncs of
+// that batch.
+func (s *Shadow) skip(missed uint64, batch []*Trace) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.state.Missed += missed
+	if n := len(batch); n > 0 {
+		s.gap = batch[n-1].Ended
+	}
 	clear(s.due) // What became of it was perhaps among those.
 	s.last, s.suspects, s.nobodys, s.judged = newLookBack(), nil, nil, nil
 }
@@ -164,12 +168,18 @@ func (s *Shadow) verdict(x *suspect, part int, foreign bool) ShadowVerdict {
 		return ShadowUnsigned
 	case found.departure > 0:
 		return ShadowDeparture
-	case x.best.tried == 0 || s.justListed(x.trace.Object, x.cause.At):
+	case x.best.tried == 0 || s.onUnknown(x.trace.Object, x.cause.At):
 		s.state.Together++
 		return ""
 	default:
 		return ShadowUnexplained
 	}
+}
+
+// onUnknown reports whether what was written at a moment may have been decided on a state that nobody here knows: one
+// before the first list, or one that only a missed sync has seen.
+func (s *Shadow) onUnknown(o Object, at time.Time) bool {
+	return !s.gap.IsZero() && at.Sub(s.gap) <= maxLag || s.justListed(o, at)
 }
 
 // justListed reports whether something that an object has was in the first list here, and that so shortly before a
