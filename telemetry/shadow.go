@@ -29,7 +29,7 @@ const (
 	ShadowUnsigned ShadowVerdict = "unsigned"
 	// ShadowDeparture: upstream's own rule says so of such a version, as the register of departures has it.
 	ShadowDeparture ShadowVerdict = "departure"
-	// ShadowOverdue: nobody wrote it within ShadowWithin.
+	// ShadowOverdue: nobody wrote it within ShadowWithin, nor another creation or deletion of its sort.
 	ShadowOverdue ShadowVerdict = "overdue"
 	// ShadowUnexplained: the rules say so of no version that it can have been decided on.
 	ShadowUnexplained ShadowVerdict = "unexplained"
@@ -47,7 +47,7 @@ func (v ShadowVerdict) Follows() bool { return v.Agrees() || v == ShadowDepartur
 // Tells reports whether it tells of the other controller.
 func (v ShadowVerdict) Tells() bool { return v != ShadowOther && v != ShadowUnsigned }
 
-// ShadowWithin is how long the other controller may take.
+// ShadowWithin is how long the other controller may take, and of several creations or deletions for the next one.
 const ShadowWithin = 5 * time.Second
 
 // ShadowSettles is how long a difference is only suspected: the caches of a

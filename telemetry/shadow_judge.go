@@ -40,10 +40,11 @@ func (s *Shadow) add(t *Trace) {
 	s.last.remember(t)
 	s.begin()
 	s.conclusive(t.Ended)
-	for _, o := range s.observe(t) {
+	seen := s.observe(t)
+	for _, o := range seen {
 		s.judge(t, o)
 	}
-	s.expect(t)
+	s.expect(t, seen)
 }
 
 // suspect is a write that may yet be explained: the caches of a process come from watches of their
@@ -214,8 +215,8 @@ func (s *Shadow) note(x *suspect, d Difference) {
 }
 
 // expect takes what a sync would have written in the place of what the syncs before it said of the
-// same object: it is due until one of them no longer says so.
-func (s *Shadow) expect(t *Trace) {
+// same object: it is due until one of them no longer says so. seen are the writes that came with it.
+func (s *Shadow) expect(t *Trace, seen []observed) {
 	s.state.Syncs++
 	before, now := s.due[t.Object], map[string]Difference{}
 	delete(s.due, t.Object)
@@ -226,7 +227,7 @@ func (s *Shadow) expect(t *Trace) {
 			}
 			key := string(p.Aspect) + " " + p.Of + " " + p.Name
 			d := Difference{Verdict: ShadowOverdue, At: t.Ended, Object: t.Object, Predictable: p.Predictable, Target: p.Name, Question: p.Question, Predicted: cmp.Or(p.What, p.Name, "one more"), Epoch: t.Epoch, Sync: t.Seq}
-			if was := before[key]; was.Predicted == d.Predicted { // It has been due since the first sync that said so.
+			if was := before[key]; was.Predicted == d.Predicted && !s.progress(&p, seen) { // It has been due since the first sync that said so.
 				d.At = was.At
 			}
 			now[key] = d
@@ -239,4 +240,12 @@ func (s *Shadow) expect(t *Trace) {
 	if len(s.due) < maxPredictions {
 		s.due[t.Object] = now
 	}
+}
+
+// progress reports whether the other controller has just made or deleted one of the same sort: it does so one after
+// another, and what is left is due from then on.
+func (s *Shadow) progress(p *decision.Prediction, seen []observed) bool {
+	return comesOrGoes(p) && slices.ContainsFunc(seen, func(o observed) bool {
+		return o.parts[0].Predictable == p.Predictable && !s.foreignWrite(o.cause)
+	})
 }

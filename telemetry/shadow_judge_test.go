@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -264,5 +265,113 @@ func TestShadowForeignWrites(t *testing.T) {
 		if known := s.foreignWrite(&c.cause); unknown != c.unknown || known != c.known {
 			t.Errorf("%s: %t, and %t where it is known", name, unknown, known)
 		}
+	}
+}
+
+// TestShadowOfOneAfterAnother: while the other controller makes or deletes some, what is left of them is not overdue.
+func TestShadowOfOneAfterAnother(t *testing.T) {
+	pods := func(aspect decision.Aspect) decision.Predictable {
+		return decision.Predictable{Aspect: aspect, Of: "Pod"}
+	}
+	loops := decision.Loops{{Name: "replicaset", Kind: "ReplicaSet", Predicts: []decision.Predictable{pods(decision.AspectCreation), pods(decision.AspectDeletion)}}}
+	created := func(manager string) func(int) []Cause {
+		return func(i int) []Cause {
+			return []Cause{{Kind: CauseAdded, Object: fmt.Sprintf("Pod web-%d", i), NewRV: fmt.Sprint(i + 1), Manager: manager}}
+		}
+	}
+	deleted := func(i int) []Cause {
+		return []Cause{modified(fmt.Sprintf("Pod web-%d", i), fmt.Sprint(i+1), fmt.Sprint(i+2), "", decision.Change{Field: fieldDeletion})}
+	}
+	creates := func(n int) decision.Action { return decision.Action{Kind: decision.CreatePods, Count: int64(n)} }
+	deletes := func(n int) decision.Action {
+		a := decision.Action{Kind: decision.DeletePods}
+		for i := range n {
+			a.Victims = append(a.Victims, decision.Victim{Name: fmt.Sprintf("web-%d", 9-i)})
+		}
+		return a
+	}
+	for name, c := range map[string]struct {
+		due    func(int) decision.Action // as many
+		falls  int                       // from one sync to the next
+		writes func(int) []Cause
+		want   uint64 // overdue after the last one
+	}{
+		"it creates them":             {creates, 1, created(ControllerManager), 0},
+		"as fast as they go":          {creates, 0, created(ControllerManager), 0},
+		"somebody else creates":       {creates, 1, created("kubectl"), 1},
+		"it creates none":             {creates, 0, nil, 1},
+		"it creates none of fewer":    {creates, 1, nil, 1},
+		"it deletes, and has to make": {creates, 0, deleted, 1},
+		"it deletes them":             {deletes, 1, deleted, 0},
+		"it deletes none":             {deletes, 0, nil, 10},
+	} {
+		s, now := NewShadow(loops), time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
+		s.agree([]string{ControllerManager})
+		for i := range 10 {
+			now = now.Add(time.Second)
+			x := &Trace{Epoch: "e", Seq: uint64(i + 1), Object: Object{"replicaset", "shop", "web"}, Ended: now, Rounds: []decision.Round{{Verdict: decision.Verdict{Actions: []decision.Action{c.due(10 - i*c.falls)}}}}}
+			if i > 0 && c.writes != nil {
+				x.Causes = c.writes(i - 1)
+			}
+			s.Add([]*Trace{x}, 0)
+			if st := s.State(now); c.want == 0 && st.Count(ShadowOverdue) != 0 {
+				t.Errorf("%s: overdue after %d s: %+v", name, i, st)
+			}
+		}
+		if st := s.State(now); st.Count(ShadowOverdue) != c.want {
+			t.Errorf("%s: %d are overdue, want %d", name, st.Count(ShadowOverdue), c.want)
+		}
+		if st := s.State(now.Add(ShadowWithin + 1)); st.Count(ShadowOverdue) == 0 {
+			t.Errorf("%s: not overdue after it has stopped", name)
+		}
+	}
+}
+
+// TestShadowAfterAGap: the other controller may have decided on what only missed syncs have seen. So for half a
+// minute only what agrees is compared.
+func TestShadowAfterAGap(t *testing.T) {
+	missed := func(w *watching) { // and the next sync is of a loop that is not compared
+		w.shadow.Add([]*Trace{{Object: Object{"replicaset", "shop", "web-1"}, Ended: w.now}}, 7)
+	}
+	for name, c := range map[string]struct {
+		after                         time.Duration
+		size                          int
+		agrees, unexplained, together uint64
+	}{
+		"at once":                {time.Second, 4, 0, 0, 1},
+		"after half a minute":    {maxLag, 4, 0, 0, 1},
+		"later":                  {maxLag + 1, 4, 0, 1, 0},
+		"at once, and it agrees": {time.Second, 5, 1, 0, 0},
+	} {
+		w := newWatching(t)
+		missed(w)
+		write := wrote("web-2", "10", "11", 3, c.size, ControllerManager)
+		write.At = w.now.Add(c.after)
+		w.on(set("10", 3, 5))
+		w.on(set("11", int64(c.size), 5), write)
+		if st := w.settled(); st.Count(ShadowAgrees) != c.agrees || st.Count(ShadowUnexplained) != c.unexplained || st.Together != c.together {
+			t.Errorf("%s: %+v", name, st)
+		}
+	}
+	for after, want := range map[time.Duration]uint64{time.Second: 0, maxLag: 0, maxLag + time.Second: 1} {
+		w := newWatching(t)
+		w.shadow.Follows(true, "")
+		missed(w)
+		w.on(set("10", 5, 5))
+		w.now = w.now.Add(after - time.Second) // The sync took the one that is missing.
+		w.says("Normal", "Failed", "web-2 to 9")
+		if st := w.later(); st.Count(ShadowUnexplained) != want || st.Together != 1-want {
+			t.Errorf("an event after %s: %+v", after, st)
+		}
+	}
+}
+
+// TestShadowMissesWithinABatch: what was missed may lie between the syncs that come with it.
+func TestShadowMissesWithinABatch(t *testing.T) {
+	w := newWatching(t)
+	first := w.now
+	w.shadow.Add([]*Trace{{Seq: 1, Ended: first}, {Seq: 9, Ended: first.Add(time.Second)}}, 7)
+	if !w.shadow.gap.Equal(first.Add(time.Second)) {
+		t.Errorf("over at %s", w.shadow.gap)
 	}
 }

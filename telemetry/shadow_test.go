@@ -380,55 +380,6 @@ func TestShadowThatHasJustListed(t *testing.T) {
 	}
 }
 
-// TestShadowAfterAGap: the other controller may have decided on what only missed syncs have seen. So for half a
-// minute only what agrees is compared.
-func TestShadowAfterAGap(t *testing.T) {
-	missed := func(w *watching) { // and the next sync is of a loop that is not compared
-		w.shadow.Add([]*Trace{{Object: Object{"replicaset", "shop", "web-1"}, Ended: w.now}}, 7)
-	}
-	for name, c := range map[string]struct {
-		after                         time.Duration
-		size                          int
-		agrees, unexplained, together uint64
-	}{
-		"at once":                {time.Second, 4, 0, 0, 1},
-		"after half a minute":    {maxLag, 4, 0, 0, 1},
-		"later":                  {maxLag + 1, 4, 0, 1, 0},
-		"at once, and it agrees": {time.Second, 5, 1, 0, 0},
-	} {
-		w := newWatching(t)
-		missed(w)
-		write := wrote("web-2", "10", "11", 3, c.size, ControllerManager)
-		write.At = w.now.Add(c.after)
-		w.on(set("10", 3, 5))
-		w.on(set("11", int64(c.size), 5), write)
-		if st := w.settled(); st.Count(ShadowAgrees) != c.agrees || st.Count(ShadowUnexplained) != c.unexplained || st.Together != c.together {
-			t.Errorf("%s: %+v", name, st)
-		}
-	}
-	for after, want := range map[time.Duration]uint64{time.Second: 0, maxLag: 0, maxLag + time.Second: 1} {
-		w := newWatching(t)
-		w.shadow.Follows(true, "")
-		missed(w)
-		w.on(set("10", 5, 5))
-		w.now = w.now.Add(after - time.Second) // The sync took the one that is missing.
-		w.says("Normal", "Failed", "web-2 to 9")
-		if st := w.later(); st.Count(ShadowUnexplained) != want || st.Together != 1-want {
-			t.Errorf("an event after %s: %+v", after, st)
-		}
-	}
-}
-
-// TestShadowMissesWithinABatch: what was missed may lie between the syncs that come with it.
-func TestShadowMissesWithinABatch(t *testing.T) {
-	w := newWatching(t)
-	first := w.now
-	w.shadow.Add([]*Trace{{Seq: 1, Ended: first}, {Seq: 9, Ended: first.Add(time.Second)}}, 7)
-	if !w.shadow.gap.Equal(first.Add(time.Second)) {
-		t.Errorf("over at %s", w.shadow.gap)
-	}
-}
-
 // TestShadowKnowsWhoWrites: whoever writes what is predicted, again and again, is the other
 // controller; one that is known by its name is nobody else, and signs every size.
 func TestShadowKnowsWhoWrites(t *testing.T) {
