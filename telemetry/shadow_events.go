@@ -51,6 +51,8 @@ type judged struct {
 	// told are the events of the decision that it agrees with.
 	told     []decision.Event
 	question string
+	// signed is set where an event had told of it by then: that may be given up before the write is counted.
+	signed bool
 }
 
 // ShadowEvents is how events are compared.
@@ -119,20 +121,28 @@ func (s *Shadow) countTold(w *judged) {
 	if sign == "" || !w.verdict.Agrees() || !s.state.Events.Followed {
 		return
 	}
-	if s.state.Events.Told++; s.signer(w.Object, w.Predictable, w.name) == "" {
+	if s.state.Events.Told++; !w.signed && s.signer(w.Object, w.Predictable, w.name) == "" {
 		s.state.Events.Untold++
 	}
 }
 
 // signer is who of the other controller made or deleted that, by an event that tells so; "" for nobody known.
 func (s *Shadow) signer(o Object, p decision.Predictable, name string) string {
-	sign := s.loops.Of(o.Loop).Signs[p]
-	for i := range s.heard {
-		if e := &s.heard[i]; e.Object == o && e.Reason == sign && e.Names(name) {
-			return e.Component
-		}
+	if e := s.signature(o, p, name, time.Time{}); e != nil {
+		return e.Component
 	}
 	return ""
+}
+
+// signature is the first event that tells so and was not seen before that time; nil for none.
+func (s *Shadow) signature(o Object, p decision.Predictable, name string, since time.Time) *published {
+	sign := s.loops.Of(o.Loop).Signs[p]
+	for i := range s.heard {
+		if e := &s.heard[i]; e.Object == o && e.Reason == sign && !e.At.Before(since) && e.Names(name) {
+			return e
+		}
+	}
+	return nil
 }
 
 // keepJudged keeps what came of a part of a write, unless no event tells of such a one.
@@ -145,7 +155,8 @@ func (s *Shadow) keepJudged(x *suspect, part int, verdict ShadowVerdict) {
 	if x.best.on != nil && x.best.parts[part].agrees {
 		told = s.eventsOn(x.best.on)
 	}
-	s.judged = append(s.judged, judged{x.trace.Object, p.Predictable, p.Name, x.trace.Ended, verdict, told, x.best.parts[part].question})
+	signed := s.signature(x.trace.Object, p.Predictable, p.Name, x.cause.At.Add(-ShadowSettles)) != nil // An older one tells of another write.
+	s.judged = append(s.judged, judged{x.trace.Object, p.Predictable, p.Name, x.trace.Ended, verdict, told, x.best.parts[part].question, signed})
 }
 
 // judgeEvent holds an event against what the rules publish: where they agree with the writes that were seen,

@@ -221,6 +221,37 @@ func TestShadowCountsEvents(t *testing.T) {
 	}
 }
 
+// TestShadowCountsEventsBeforeTheirSyncs: an event that came before the sync that saw its write is given up first, and
+// is none the less seen. One that came long before the write tells of another one.
+func TestShadowCountsEventsBeforeTheirSyncs(t *testing.T) {
+	for name, c := range map[string]struct {
+		message string
+		after   time.Duration // from the event to the write
+		untold  uint64
+	}{
+		"of the write":       {"web-2 to 5", 0, 0},
+		"seen before it":     {"web-2 to 5", ShadowSettles, 0},
+		"of an earlier one":  {"web-2 to 3", ShadowSettles + 1, 1},
+		"of another one now": {"web-3 to 5", 0, 1},
+	} {
+		w := newWatching(t)
+		w.shadow.Follows(true, "")
+		w.on(set("10", 3, 5))
+		w.says("Normal", "Scaled", c.message)
+		heard := w.now
+		write := wrote("web-2", "10", "11", 3, 5, ControllerManager)
+		write.At = heard.Add(c.after)
+		w.now = write.At
+		w.on(set("11", 5, 5), write)
+		if st := w.shadow.State(heard.Add(eventWithin + time.Millisecond)); len(w.shadow.heard) != 0 || st.Events.Told != 0 {
+			t.Errorf("%s: %d are kept, %+v", name, len(w.shadow.heard), st.Events)
+		}
+		if st := w.later(); st.Events.Told != 1 || st.Events.Untold != c.untold {
+			t.Errorf("%s: %+v", name, st.Events)
+		}
+	}
+}
+
 // TestShadowWaitsForEvents: each is compared once, when all is known of its write, and signs for as long as it may come.
 func TestShadowWaitsForEvents(t *testing.T) {
 	w := newWatching(t)
@@ -435,7 +466,7 @@ func TestShadowKeepsWhatEventsTellOf(t *testing.T) {
 		for _, followed := range []bool{true, false} {
 			w := newWatching(t)
 			w.shadow.Follows(followed, "")
-			x := &suspect{observed{parts: []decision.Prediction{{Predictable: decision.Predictable{Aspect: aspect, Of: "Deployment"}}}}, &Trace{Object: object("web")}, answer{parts: make([]said, 1)}}
+			x := &suspect{observed{cause: &Cause{}, parts: []decision.Prediction{{Predictable: decision.Predictable{Aspect: aspect, Of: "Deployment"}}}}, &Trace{Object: object("web")}, answer{parts: make([]said, 1)}}
 			w.shadow.keepJudged(x, 0, ShadowAgrees)
 			if got := len(w.shadow.judged); followed && got != want || !followed && got != 0 {
 				t.Errorf("%s, watched %t: %d are kept", aspect, followed, got)
@@ -451,7 +482,7 @@ func TestShadowKeepsTheEventsOfWhatAgrees(t *testing.T) {
 	on := w.on(set("10", 3, 5))
 	size := decision.Prediction{Predictable: decision.Predictable{Aspect: decision.AspectSize, Of: "ReplicaSet"}, Name: "web-2"}
 	owner := decision.Prediction{Predictable: decision.Predictable{Aspect: decision.AspectOwner, Of: "ReplicaSet"}, Name: "web-2"}
-	x := &suspect{observed{parts: []decision.Prediction{size, owner}}, &Trace{Object: object("web")}, answer{on: on, parts: []said{{}, {agrees: true}}}}
+	x := &suspect{observed{cause: &Cause{}, parts: []decision.Prediction{size, owner}}, &Trace{Object: object("web")}, answer{on: on, parts: []said{{}, {agrees: true}}}}
 	w.shadow.keepJudged(x, 0, ShadowUnexplained)
 	w.shadow.keepJudged(x, 1, ShadowAgrees)
 	if size, owner := w.shadow.judged[0].told, w.shadow.judged[1].told; len(size) != 0 || len(owner) != 2 || owner[0].Message != "web-2 to 5" {
