@@ -15,11 +15,12 @@ import (
 	"github.com/loopscope/loopscope/web/words"
 )
 
-// Asked lists the kept syncs that gave an answer.
+// Asked lists the kept syncs that gave an answer. The terms of a search have no spaces: an
+// answer has underscores in their place.
 func Asked(loop, question, answer string) string {
 	term := "asked:" + question
 	if answer != decision.Any {
-		term += "=" + answer
+		term += "=" + strings.ReplaceAll(answer, " ", "_")
 	}
 	return "/history?" + url.Values{"q": {"loop:" + loop + " " + term}}.Encode()
 }
