@@ -46,7 +46,9 @@ type WhatIfField struct {
 	Value string `json:"value"`
 	// Choices are the values that there can be; none for any.
 	Choices []Choice `json:"-"`
-	Changed bool     `json:"changed,omitempty"`
+	// Most is how many characters may be entered.
+	Most    int  `json:"-"`
+	Changed bool `json:"changed,omitempty"`
 	// Error says what to enter instead.
 	Error string `json:"error,omitempty"`
 }

@@ -57,8 +57,10 @@ func (s *Server) routes() chi.Router {
 		}
 		if whatif.CanPlan(&l) {
 			planned := append([]string{"sync", "epoch", "at", "ready", "fails"}, whatif.Fields(&l)...)
-			get(one+"/what-if", s.whatIfs.Page, planned...)
-			get(one+"/what-if.json", s.whatIfs.Page, planned...)
+			for _, pattern := range []string{one + "/what-if", one + "/what-if.json"} {
+				get(pattern, s.whatIfs.Page, planned...)
+				s.pages.Routes[pattern] = page.Route{Build: s.whatIfs.Page, Parameters: planned, MaxQuery: whatif.MaxQuery}
+			}
 		}
 		sync := one + "/syncs/{epoch}/{seq}"
 		get(sync, by(s.stories.Sync))

@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/net/html"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/sim"
@@ -193,14 +196,86 @@ func TestWhatIfBase(t *testing.T) {
 	}
 }
 
-// many is the trace of a Deployment of so many pods that all are available.
+// many is the trace of a large Deployment.
 func (w *world) many(name string, pods int64) {
-	one := deployment.IntOrPercent{Int: 1}
-	s := &deployment.Snapshot{Version: 1, Now: w.now, Found: true, Namespace: "shop", Name: name, UID: name, RV: "1", Generation: 1, Want: pods, Strategy: "RollingUpdate",
-		MaxSurge: &one, MaxUnavailable: &deployment.IntOrPercent{}, Deadline: ptr(int64(600)), Images: []string{"a:1"}, NextName: name + "-1", NextHash: "1",
-		ReplicaSets: []deployment.ReplicaSet{{Name: name + "-1", UID: name + "-1", RV: "1", Created: w.now, Mine: true, Matches: true, SameTemplate: true, Replicas: pods,
-			StatusReplicas: pods, Ready: pods, Available: pods, NonTerminal: pods, Images: []string{"a:1"}}}}
+	s := largeDeployment(w.now, name, pods)
 	w.journal.Record(w.decideDeployment(s, script{}))
+}
+
+// largeDeployment is a Deployment of so many pods that all are available.
+func largeDeployment(now time.Time, name string, pods int64) *deployment.Snapshot {
+	one := deployment.IntOrPercent{Int: 1}
+	return &deployment.Snapshot{Version: 1, Now: now, Found: true, Namespace: "shop", Name: name, UID: name, RV: "1", Generation: 1, Want: pods, Strategy: "RollingUpdate",
+		MaxSurge: &one, MaxUnavailable: &deployment.IntOrPercent{}, Deadline: ptr(int64(600)), Images: []string{"a:1"}, NextName: name + "-1", NextHash: "1",
+		ReplicaSets: []deployment.ReplicaSet{{Name: name + "-1", UID: name + "-1", RV: "1", Created: now, Mine: true, Matches: true, SameTemplate: true, Replicas: pods,
+			StatusReplicas: pods, Ready: pods, Available: pods, NonTerminal: pods, Images: []string{"a:1"}}}}
+}
+
+// TestWhatIfLongImages: the images of many containers can be edited, and the form can be sent
+// again as it is. What is longer than its field is refused.
+func TestWhatIfLongImages(t *testing.T) {
+	w := newWorld(t, storyNow)
+	for name, n := range map[string]int{"three": 3, "thirty": 30} {
+		w.pinned(name, n)
+	}
+	_, h := w.serve(nil)
+	for name, n := range map[string]int{"three": 3, "thirty": 30} {
+		at := "/deployments/shop/" + name + "/what-if"
+		_, plain := get(t, h.URL, at)
+		edited := fieldsOf(parse(t, plain).all("form")[0])
+		edited.Set("image", strings.Replace(edited.Get("image"), pinnedImage(0), pinnedImage(n), 1))
+		_, want := whatIfTwin(t, h.URL, name, edited.Encode())
+		if !strings.Contains(want.Headline, "new 0 → ") || len(want.Commands) != 1 {
+			t.Fatalf("%s: %s, %q", name, want.Headline, want.Commands)
+		}
+		_, body := get(t, h.URL, want.Permalink)
+		again := fieldsOf(parse(t, body).all("form")[0])
+		if status, v := whatIfTwin(t, h.URL, name, again.Encode()); status != http.StatusOK || v.Headline != want.Headline || v.Permalink != want.Permalink {
+			t.Errorf("%s, sent again: %d, %s", name, status, v.Headline)
+		}
+		long := strings.Repeat("x", 4097)
+		if status, v := whatIfTwin(t, h.URL, name, "image="+long); status != http.StatusBadRequest || !strings.Contains(fmt.Sprint(v.Fields), "4,096 characters at most") {
+			t.Errorf("%s, too long: %d, %+v", name, status, v.Fields)
+		}
+	}
+	res, body := get(t, h.URL, "/deployments/shop/three/what-if?image="+strings.Repeat("x", 9000))
+	if res.StatusCode != http.StatusRequestURITooLong || !strings.Contains(body, "8,192 characters") || strings.Contains(body, "filter") {
+		t.Errorf("an address of 9,000 characters: %s", res.Status)
+	}
+}
+
+// pinned is the trace of a Deployment with so many containers.
+func (w *world) pinned(name string, containers int) {
+	s := largeDeployment(w.now, name, 4)
+	s.Images = nil
+	for i := range containers {
+		s.Images = append(s.Images, pinnedImage(i))
+	}
+	s.ReplicaSets[0].Images = s.Images
+	w.journal.Record(w.decideDeployment(s, script{}))
+}
+
+// pinnedImage is an image of 110 characters.
+func pinnedImage(i int) string {
+	return fmt.Sprintf("registry.example.com/shop/container-%02d@sha256:%064x", i, i)
+}
+
+// fieldsOf is what a browser sends of a form; it lets nobody edit what stays too long for its field.
+func fieldsOf(form *html.Node) url.Values {
+	args := url.Values{}
+	for x := range form.Descendants() {
+		switch {
+		case x.Data == "input" && attr(x, "type") != "checkbox":
+			value := attr(x, "value")
+			if most, err := strconv.Atoi(attr(x, "maxlength")); err == nil && len(value) > most {
+				value = value[:most]
+			}
+			args.Add(attr(x, "name"), value)
+		case x.Data == "option" && slices.ContainsFunc(x.Attr, func(a html.Attribute) bool { return a.Key == "selected" }):
+			args.Add(attr(x.Parent, "name"), attr(x, "value"))
+		}
+	}
+	return args
 }
 
 // TestWhatIfLarge: nobody keeps the console busy with a large Deployment.
@@ -214,6 +289,12 @@ func TestWhatIfLarge(t *testing.T) {
 	res, body := get(t, h.URL, "/deployments/shop/vast/what-if")
 	if res.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(body, "a plan is made for 5,000 at most") {
 		t.Errorf("10,000 pods: %s\n%.300s", res.Status, body)
+	}
+	shrunk := largeDeployment(w.now, "shrunk", 6000)
+	shrunk.Want = 10
+	w.journal.Record(w.decideDeployment(shrunk, script{}))
+	if _, body := get(t, h.URL, "/deployments/shop/shrunk/what-if"); !strings.Contains(body, "It may have 6,000 pods at once; a plan is made for 5,000 at most") {
+		t.Errorf("6,000 pods scaled to 10: %.300s", body)
 	}
 	began := time.Now()
 	_, v := whatIfTwin(t, h.URL, "large", "maxSurge=2")

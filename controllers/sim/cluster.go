@@ -110,14 +110,22 @@ func From(s *deployment.Snapshot) (*Cluster, error) {
 	sets := *s
 	sets.ReplicaSets = slices.Clone(s.ReplicaSets)
 	sets.Canonical()
-	pods := int64(0)
+	if PodsIn(&sets) > MaxPods {
+		return nil, fmt.Errorf("model a snapshot: it has more than %d pods", MaxPods)
+	}
 	for _, rs := range sets.ReplicaSets {
-		if pods += running(&rs) + rs.TerminatingNow; pods > MaxPods {
-			return nil, fmt.Errorf("model a snapshot: it has more than %d pods", MaxPods)
-		}
 		c.add(rs)
 	}
 	return c, nil
+}
+
+// PodsIn is how many pods there are in a snapshot, terminating ones included.
+func PodsIn(s *deployment.Snapshot) (pods int64) {
+	for i := range s.ReplicaSets {
+		rs := &s.ReplicaSets[i]
+		pods += running(rs) + rs.TerminatingNow
+	}
+	return pods
 }
 
 // Now is the instant that the cluster has come to.

@@ -27,7 +27,7 @@ import (
 	"github.com/loopscope/loopscope/web/source"
 )
 
-// MaxQuery bounds the address of a page: a filter is words, not a program.
+// MaxQuery bounds the query of an address, where its route says nothing else: a filter is words, not a program.
 const MaxQuery = 1024
 
 // Query is what a page was asked for.
@@ -134,9 +134,8 @@ func (s *Maker) Serve(build Builder) http.HandlerFunc {
 }
 
 func (s *Maker) respond(r *http.Request, q *Query, build Builder) (*answer.Answer, error) {
-	if len(r.URL.RawQuery) > MaxQuery {
-		return nil, answer.NewProblem(http.StatusRequestURITooLong, "query-too-long",
-			"That address is too long.", views.Sayf("A query may have at most %d characters. Use fewer filter terms.", MaxQuery))
+	if err := s.Routes[q.route].tooLong(r.URL.RawQuery); err != nil {
+		return nil, err
 	}
 	var err error
 	if q.Slot, err = s.Slots.Request(q.Ctx); err != nil {

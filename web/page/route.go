@@ -1,8 +1,14 @@
 package page
 
 import (
+	"cmp"
+	"net/http"
 	"net/url"
 	"slices"
+
+	"github.com/loopscope/loopscope/telemetry/prose"
+	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/answer"
 )
 
 // Route is what is served at a pattern.
@@ -10,6 +16,20 @@ type Route struct {
 	Build      Builder
 	Parameters []string // that the page knows
 	Live       bool     // it can be watched
+	MaxQuery   int      // of its addresses; 0 for MaxQuery
+}
+
+// tooLong says that a query has more characters than one of the route may have, nil where it has not.
+func (x Route) tooLong(query string) error {
+	most, advice := cmp.Or(x.MaxQuery, MaxQuery), "Leave out some of its parameters."
+	if len(query) <= most {
+		return nil
+	}
+	if slices.Contains(x.Parameters, "q") {
+		advice = "Use fewer filter terms."
+	}
+	return answer.NewProblem(http.StatusRequestURITooLong, "query-too-long",
+		"That address is too long.", views.Sayf("A query may have at most %s characters. %s", prose.Thousands(most), advice))
 }
 
 // lists are the parameters that may be given more than once, flags those whose value

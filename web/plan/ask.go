@@ -55,7 +55,7 @@ var rolloutFields = []field[deployment.Snapshot]{
 	{name: "progressDeadlineSeconds",
 		now: func(s *deployment.Snapshot) string { return deadlineText(s.Deadline) },
 		set: func(s *deployment.Snapshot, text string) (bad string) { s.Deadline, bad = deadline(text); return bad }},
-	{name: "image",
+	{name: "image", most: 4096, // of all containers
 		now: func(s *deployment.Snapshot) string { return strings.Join(s.Images, ", ") },
 		set: setImages},
 	{name: "paused", choices: noOrYes,

@@ -1,9 +1,11 @@
 package plan
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/rollingupdate"
@@ -80,10 +82,15 @@ type field[S any] struct {
 	choices []views.Choice
 	// only is where there is such a field; nil for always.
 	only func(*S) bool
+	// most is how many characters may be entered; 0 for usualLength.
+	most int
 	now  func(*S) string
 	// set changes what is planned, or says what to enter instead.
 	set func(*S, string) (complaint string)
 }
+
+// usualLength is how many characters may be entered in most fields.
+const usualLength = 300
 
 var noOrYes = []views.Choice{{Value: "false", Word: "no"}, {Value: "true", Word: "yes"}}
 
@@ -100,12 +107,14 @@ func read[S any](form *Form, list []field[S], from, to *S, args url.Values) {
 		if f.only != nil && !f.only(from) {
 			continue
 		}
-		x := views.WhatIfField{Name: f.name, Now: f.now(from), Choices: f.choices}
+		x := views.WhatIfField{Name: f.name, Now: f.now(from), Choices: f.choices, Most: cmp.Or(f.most, usualLength)}
 		x.Value = x.Now
 		if text := strings.TrimSpace(args.Get(f.name)); text != "" && text != x.Now {
-			x.Value = prose.Clip(text, 300)
+			x.Value = prose.Clip(text, x.Most)
 			changed := *to
-			if x.Error = f.set(&changed, text); x.Error == "" {
+			if utf8.RuneCountInString(text) > x.Most {
+				x.Error = "Enter " + prose.Thousands(x.Most) + " characters at most."
+			} else if x.Error = f.set(&changed, text); x.Error == "" {
 				*to = changed
 			}
 			x.Changed = x.Error != "" || f.now(to) != x.Now
@@ -154,7 +163,7 @@ func (p *Form) summary() string {
 	var list []string
 	for _, f := range p.Fields {
 		if f.Changed {
-			list = append(list, f.Name+" "+f.Value)
+			list = append(list, f.Name+" "+prose.Clip(f.Value, usualLength))
 		}
 	}
 	for _, x := range p.Pods {

@@ -62,7 +62,7 @@ func FuzzWhatIf(f *testing.F) {
 	s := waiting()
 	f.Fuzz(func(t *testing.T, text string) {
 		args, err := url.ParseQuery(text)
-		if err != nil || len(text) > 1024 {
+		if err != nil || len(text) > 8192 {
 			return
 		}
 		p := proposeRollout(s, args)

@@ -20,7 +20,7 @@ func (p *rolloutProposal) Nothing() (why, command string) {
 
 // MostPods is how many pods there may be at once.
 func (p *rolloutProposal) MostPods() int64 {
-	return facts.Numbers(deployment.Numbers(p.From)).Or("ceiling")
+	return max(facts.Numbers(deployment.Numbers(p.From)).Or("ceiling"), sim.PodsIn(p.From))
 }
 
 func (p *rolloutProposal) next(f *simulator, changed bool) (simulation, error) {

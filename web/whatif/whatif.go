@@ -27,6 +27,8 @@ const (
 	MaxPlans       = 1
 	// maxAsItIs is of how many syncs the plans as it is are kept.
 	maxAsItIs = 8
+	// MaxQuery bounds the query of an address: a form sends every field, and images are long.
+	MaxQuery = 8192
 )
 
 // Page is the page of a plan as it is beside the plan as it would be. It
@@ -88,7 +90,7 @@ func (s *Pages) propose(q *page.Query, x *subject.Subject) (plan.Proposal, error
 // tooLarge says that the model does not hold so many pods.
 func tooLarge(x *subject.Subject, pods int64) *answer.Problem {
 	return answer.NewProblem(http.StatusUnprocessableEntity, "too-large", "No plan is made for "+x.Object.Key()+": it is too large.",
-		views.Sayf("It may have %s pods in a rollout; a plan is made for %s at most, so that no reader can keep this program busy.", prose.Thousands(pods), prose.Thousands(int64(sim.MaxPods))))
+		views.Sayf("It may have %s pods at once; a plan is made for %s at most, so that no reader can keep this program busy.", prose.Thousands(pods), prose.Thousands(int64(sim.MaxPods))))
 }
 
 // whatIfView simulates both plans, those from now on first.
