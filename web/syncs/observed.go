@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/loopscope/loopscope/controllers/replicaset"
+	"github.com/loopscope/loopscope/controllers/rollingupdate"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
@@ -82,10 +83,40 @@ func (s *Teller) Observed(t *telemetry.Trace) []views.Line {
 	}
 	if snap, err := facts.ReplicaSet(s.Loops, t); err == nil {
 		return []views.Line{
-			{Label: "ReplicaSet", Text: views.Sayf("rv %s, generation %d, wanted %d", prose.OrNone(snap.RV), snap.Generation, snap.Want)},
+			{Label: s.KindOf(t.Loop), Text: views.Sayf("rv %s, generation %d, wanted %d", prose.OrNone(snap.RV), snap.Generation, snap.Want)},
 			{Label: "pods", Text: views.Say(prose.Count(len(snap.Pods), "pod") + ": its own and orphans")},
 			{Label: "expects", Text: Expects(snap)},
 		}
 	}
+	if snap, err := facts.RollingUpdate(s.Loops, t); err == nil {
+		return observedUpdate(snap)
+	}
+	if !t.Snapshot.IsZero() {
+		return []views.Line{{Label: "snapshot", Text: views.Say("as JSON, under Raw")}}
+	}
 	return []views.Line{{Label: "snapshot", Text: views.Say("not recorded")}}
+}
+
+// observedUpdate is what the caches held of a rolling update.
+func observedUpdate(snap *rollingupdate.Snapshot) []views.Line {
+	asked := views.Say("none")
+	switch {
+	case snap.RequestError != "":
+		asked = views.Say("cannot be read")
+	case snap.Request != nil:
+		asked = views.Text{}.Code(prose.Clip(snap.Request.Text(), 300))
+	}
+	return []views.Line{{Label: "request", Text: asked}, controllerLine("new", snap.New), controllerLine("old", snap.Old)}
+}
+
+// controllerLine is one of its two ReplicationControllers.
+func controllerLine(label string, c *rollingupdate.Controller) views.Line {
+	if c == nil {
+		return views.Line{Label: label, Text: views.Say("none")}
+	}
+	text := views.Text{}.Code(c.Name).Plain(fmt.Sprintf(" rv %s, size %d, %s", prose.OrNone(c.RV), c.Size, prose.Count(len(c.Pods), "pod")))
+	if c.Deleting {
+		text = text.Plain(", being deleted")
+	}
+	return views.Line{Label: label, Text: text}
 }
