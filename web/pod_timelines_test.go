@@ -55,13 +55,15 @@ func TestPodLivesFromEvents(t *testing.T) {
 		t.Errorf("up to ready it is %q", got)
 	}
 	traces = append(traces, set(21, nil, podEvent(telemetry.CauseModified, at(20), decision.Change{Field: "metadata.deletionTimestamp"})),
+		set(26, nil, podEvent(telemetry.CauseModified, at(25), decision.Change{Field: "status.conditions[Ready]", From: "true", To: "false"})), // as it stops
 		set(31, nil, podEvent(telemetry.CauseDeleted, at(30))))
-	lives, _ = timeline.Of(testLoops, traces, traces[5], storyNow)
+	newest := traces[len(traces)-1]
+	lives, _ = timeline.Of(testLoops, traces, newest, storyNow)
 	if got := stepsOf(lives[0], storyNow); got != "1s not running, 5s not ready, 9s ready, 20s terminating, 30s gone" || !lives[0].Over() || lives[0].Available(at(31)) {
 		t.Errorf("to its end it is %q", got)
 	}
 	// Where the syncs between are not kept, the snapshots at both ends say as much as they can.
-	lives, _ = timeline.Of(testLoops, []*telemetry.Trace{traces[3], traces[5]}, traces[5], at(9))
+	lives, _ = timeline.Of(testLoops, []*telemetry.Trace{traces[3], newest}, newest, at(9))
 	if got := stepsOf(lives[0], storyNow); got != "1s not running, 9s ready, 30s gone" {
 		t.Errorf("of the two ends it is %q", got)
 	}

@@ -170,6 +170,7 @@ func (of podTimelines) sorted() []*Pod {
 	list := make([]*Pod, 0, len(of))
 	for _, l := range of {
 		slices.SortStableFunc(l.Steps, func(a, b Step) int { return a.At.Compare(b.At) })
+		l.endOnly()
 		l.Steps = slices.CompactFunc(l.Steps, func(a, b Step) bool { return a.Is == b.Is }) // A snapshot and an event tell of one step.
 		list = append(list, l)
 	}
@@ -177,6 +178,14 @@ func (of podTimelines) sorted() []*Pod {
 		return cmp.Or(a.began().Compare(b.began()), strings.Compare(a.Name, b.Name))
 	})
 	return list
+}
+
+// endOnly removes the steps of a pod that is on its way out or gone, which becomes unready as it stops.
+func (l *Pod) endOnly() {
+	if end := slices.IndexFunc(l.Steps, func(s Step) bool { return s.Is >= Terminating }); end >= 0 {
+		ends := slices.DeleteFunc(l.Steps[end:], func(s Step) bool { return s.Is < Terminating })
+		l.Steps = l.Steps[:end+len(ends)]
+	}
 }
 
 // event adds the step that an event of the pod tells of.
