@@ -60,18 +60,28 @@ const become = to => {
 }
 
 let gone = '' // why the page is not available, as long as the notice says that
-// A notice has times that change every second, so that its title alone is said, once.
+// A notice has times that change every second, so that its title alone is said, once. Its
+// button keeps the focus.
 const notice = (tone, title, text, action, act) => {
-  if (told.hidden || $('b', told)?.textContent !== title) announce(title, 'notice')
+  const old = $('button', told), same = !told.hidden && $('b', told).textContent === title
+  const kept = old?.textContent === action, focused = kept && document.activeElement === old
+  if (!same) announce(title, 'notice')
   gone = ''
   told.className = 'notice ' + tone
+  if (same && kept) {
+    old.onclick = act
+    put($('span', told), text)
+    return $('span', told)
+  }
   told.replaceChildren()
   const add = (tag, s) => told.appendChild(Object.assign(document.createElement(tag), {textContent: s}))
   const head = add('b', '')
   head.innerHTML = `<svg class="glyph" aria-hidden="true"><use href="#g-${tone}"></use></svg>`
   head.append(title)
   const line = add('span', text)
-  if (action) add('button', action).onclick = act
+  const doIt = add('button', action)
+  doIt.onclick = act
+  if (focused) doIt.focus()
   told.hidden = false
   $('#f-notice').hidden = true
   return line
@@ -400,8 +410,8 @@ addEventListener('keydown', e => {
   chord = ''
   if (e.key === 'g') return void (chord = 'g')
   if (/^[1-5]$/.test(key)) return $$('.tally a')[key - 1]?.click()
-  if (!keys[key] || e.target.closest('.scroll,pre') && key.startsWith('Arrow')) return
-  if (/^(Home|End)$/.test(key) && !$('a[data-step]')) return
+  if (!keys[key] || e.target.closest('.scroll,.flow-box,pre') && key.startsWith('Arrow')) return
+  if (key === 'Home' && !$('a[rel=first]') || key === 'End' && !$('a[rel=last]')) return
   e.preventDefault()
   keys[key]()
 })

@@ -19,8 +19,18 @@ const saidScript = `(() => {
 	return true
 })()`
 
+// triesScript counts the tries that failed, with the focus on the button that tries.
+const triesScript = `(() => {
+	window.held = document.querySelector('#told button')
+	held.focus()
+	window.tried = 0
+	const ask = fetch
+	window.fetch = (...what) => { tried++; return ask(...what) }
+	return document.activeElement === held
+})()`
+
 // TestBrowserSaysNoticesOnce: the title of a notice is said once, and not the times in it, which
-// change every second.
+// change every second, and its button keeps the focus.
 func TestBrowserSaysNoticesOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, storyNow)
@@ -58,6 +68,14 @@ func TestBrowserSaysNoticesOnce(t *testing.T) {
 	}
 	h.CloseClientConnections()
 	h.Close()
+	until(t, ctx, `document.querySelector('#told').innerText.includes('Not live')`)
+	run(t, ctx, chromedp.Evaluate[bool](triesScript))
+	until(t, ctx, `tried > 0`)
+	keys(t, ctx, "\r")
+	until(t, ctx, `tried > 1`)
+	if !run(t, ctx, chromedp.Evaluate[bool](`document.activeElement === held`)) {
+		t.Error("a try takes the focus from the button")
+	}
 	until(t, ctx, `/Not live.*Next try in [34]s/s.test(document.querySelector('#told').innerText)`) // It has tried twice.
 	noLiveRegion("#told")
 	until(t, ctx, `said.length > 1`)
