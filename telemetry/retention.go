@@ -29,6 +29,7 @@ const (
 	shelfConflicted
 	shelfSlow
 	shelfLoaded // of a recording: everything
+	shelfEnds   // what tells that an object is gone, while older ones of it are kept
 	shelfCount
 )
 
@@ -189,7 +190,7 @@ func (j *Journal) dropRecent() {
 // left to drop but the newest trace, which always stays.
 func (j *Journal) evictLargest() bool {
 	greediest := 0
-	for i := range j.shelves {
+	for i := range j.shelves[:shelfEnds] { // That one empties with the others.
 		if j.shelves[i].bytes > j.shelves[greediest].bytes {
 			greediest = i
 		}
@@ -212,14 +213,19 @@ func (j *Journal) evictLargest() bool {
 
 // release forgets a trace that nothing holds any more: it leaves its object's
 // history, and if it was quiet it is counted there. The count lives as long as
-// the object or a trace of it.
+// the object or a trace of it. What ends its object outlives what came before it.
 func (j *Journal) release(k *kept) {
-	if k.recent || k.shelves != 0 {
+	if k.recent || k.shelves&^(1<<shelfEnds) != 0 {
 		return
 	}
+	if k.ends() {
+		j.keepEnd(k)
+		return
+	}
+	j.dropEnd(k)
 	j.held--
 	j.bytes -= k.size
-	h := k.history
+	h, next := k.history, k.newer
 	h.remove(k)
 	if k.quiet {
 		h.folded++
@@ -227,6 +233,9 @@ func (j *Journal) release(k *kept) {
 	}
 	if h.newest == nil && !j.board.has(h.object) {
 		delete(j.objects, h.object)
+	}
+	if next != nil { // It may have been kept for this one.
+		j.release(next)
 	}
 }
 

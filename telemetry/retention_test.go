@@ -354,6 +354,7 @@ func modelKept(o JournalOptions, all []*Trace) map[string][]uint64 {
 	newest(o.Conflicted, func(t *Trace) bool { return t.Result == ResultStale })
 	newest(o.Slow, func(t *Trace) bool { return t.Took() >= time.Second })
 	newest(o.Failed, func(t *Trace) bool { return t.Class(time.Hour) == ClassFailed })
+	keepEnds(keep, all)
 	lists := map[string][]uint64{}
 	for n := range 4 {
 		lists[fmt.Sprintf("web-%d", n)] = []uint64{}
@@ -389,7 +390,13 @@ func mixed(n int) []*Trace {
 // The bytes that the journal counts are those of what it keeps, on every shelf.
 func TestBytesOfWhatIsKept(t *testing.T) {
 	j := NewJournal(JournalOptions{Loops: TestLoops, Recent: 32, Wrote: 16})
-	record(j, mixed(104)...)
+	record(j, mixed(52)...)
+	for i := range 3 {
+		gone := quiet(fmt.Sprintf("web-%d", i))
+		gone.Gone = true
+		record(j, gone)
+	}
+	record(j, mixed(52)...)
 	seen := map[*kept]bool{}
 	var bytes, shelved int64
 	note := func(k *kept) {

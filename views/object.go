@@ -52,7 +52,8 @@ type Head struct {
 	Then      Text       `json:"-"`
 	ChangesAt *time.Time `json:"turns,omitempty"`
 	Numbers   []Number   `json:"numbers"`
-	Gone      bool       `json:"gone,omitempty"`
+	// Gone is set where its newest sync found it gone.
+	Gone bool `json:"gone,omitempty"`
 	// Estimate is when the rollout may complete; nil where none is under way.
 	Estimate *Estimate `json:"estimate,omitempty"`
 	// Part is what is being done with the object from elsewhere; nil for nothing.

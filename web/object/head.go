@@ -23,7 +23,14 @@ func (s *Pages) head(q *page.Query, x *subject.Subject) views.Head {
 	t := x.Newest
 	cut := s.Outage()
 	at, _ := cut.AsOf(t, q.Now)
+	unseen := !x.OnList && !t.Gone
+	if unseen {
+		at = t.Ended
+	}
 	sen := s.Said(t, at)
+	if unseen {
+		sen = lastKnown(sen, at)
+	}
 	o, _ := words.OutcomeOf(sen.Tone)
 	h := views.Head{Sentence: sen.At(at), Code: sen.Code, State: views.Mark{Tone: o.View, Word: sen.State},
 		Owner: x.Object.In(), Own: x.Object.Name, Verb: sen.Verb, Past: words.Past(sen.Verb),
@@ -37,14 +44,25 @@ func (s *Pages) head(q *page.Query, x *subject.Subject) views.Head {
 		h.Lead = told[:max(0, len(told)-1)]
 		h.Sentence = x.Object.Key() + " has no sentence: " + h.Lead.At(at) + "."
 	}
-	if !x.OnList && !t.Gone {
-		h.Gone = true
+	h.Gone = t.Gone
+	if unseen {
+		h.Lead = h.Lead.Still(at)
+		return h
 	}
 	h.Estimate = estimateView(s.Estimate(t))
 	if x.OnList {
 		cut.Freeze(&h, t, q.Now)
 	}
 	return h
+}
+
+// lastKnown is the sentence of an object that no sync of this run has seen, as of the last one
+// of an earlier run.
+func lastKnown(sen decision.Sentence, at time.Time) decision.Sentence {
+	var then decision.Words
+	sen.Verb, sen.ChangesAt = words.Past(sen.Verb), time.Time{}
+	sen.Then = then.Say("That was at ").Clock(at).Say(" UTC, in an earlier run. No sync of this run has seen it: it was deleted meanwhile, or its first sync is still to come")
+	return sen
 }
 
 // headThen is the sentence as it was at a moment, with today's behind it. Nothing in

@@ -1,0 +1,72 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/web/address"
+)
+
+// deletedOnce is a console whose journal had a Deployment that wrote and was deleted, and later
+// many syncs of others.
+func deletedOnce(t *testing.T, change func(*Options)) (base string, gone *telemetry.Trace) {
+	t.Helper()
+	w := newWorld(t, storyNow.Add(-2*time.Hour))
+	w.journal = telemetry.NewJournal(telemetry.JournalOptions{Loops: testLoops, Epoch: "7c41", Recent: 8})
+	wrote, gone := plain("shop", "sel"), plain("shop", "sel")
+	wrote.UID, wrote.Result = "1", telemetry.ResultWrote
+	gone.Gone, gone.Started, gone.Ended = true, gone.Started.Add(time.Second), gone.Ended.Add(2*time.Second)
+	var lead decision.Words
+	gone.Sentence.Tone, gone.Sentence.State, gone.Sentence.Code, gone.Sentence.Lead = decision.ToneNeutral, "gone", "gone", lead.Say("it was deleted")
+	w.journal.Record(wrote)
+	w.journal.Record(gone)
+	for range 20 {
+		w.journal.Record(plain("data", "ingest"))
+	}
+	_, h := w.serve(change)
+	return h.URL, gone
+}
+
+// TestDeletedStaysGone: an object that was deleted is not told to be there once the record has
+// moved on.
+func TestDeletedStaysGone(t *testing.T) {
+	base, gone := deletedOnce(t, nil)
+	if head := headOf(t, base, "/deployments/shop/sel"); !strings.HasPrefix(head.Sentence, "shop/sel is gone: it was deleted") {
+		t.Errorf("its page says %q", head.Sentence)
+	}
+	if res, body := get(t, base, address.Sync(gone)); res.StatusCode != http.StatusOK {
+		t.Errorf("the page of its last sync: %s: %.200s", res.Status, body)
+	}
+}
+
+// anEarlierRun is a history that has but one sync, of an earlier run.
+type anEarlierRun struct {
+	telemetry.Archive
+	sync *telemetry.Trace
+}
+
+func (a anEarlierRun) AsOf(context.Context, telemetry.Object, time.Time) (*telemetry.Trace, error) {
+	return a.sync, nil
+}
+
+// TestSeenInAnEarlierRunAlone: what only the history knows was so then, and may be gone.
+func TestSeenInAnEarlierRunAlone(t *testing.T) {
+	old := plain("shop", "cart")
+	old.Epoch, old.Seq = "old", 7
+	base, _ := deletedOnce(t, func(o *Options) { o.Archive = anEarlierRun{o.Journal.Archive(), old} })
+	head := headOf(t, base, "/deployments/shop/cart")
+	if !strings.HasPrefix(head.Sentence, "shop/cart was settled") || !strings.Contains(head.Sentence, "No sync of this run has seen it: it was deleted meanwhile, or its first sync is still to come") {
+		t.Errorf("its page says %q", head.Sentence)
+	}
+	_, raw := get(t, base, "/deployments/shop/cart")
+	d := parse(t, raw)
+	d.sound()
+	if h1 := d.one("h1"); !strings.HasPrefix(h1, "shop/cart was settled") || !strings.Contains(d.one(".then"), "in an earlier run") {
+		t.Errorf("it is headed %q", h1)
+	}
+}
