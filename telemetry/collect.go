@@ -91,13 +91,13 @@ func backToRest(ctx context.Context, a Archive, o Object, t *Trace) (time.Time, 
 	return from, ignoreEnough(err)
 }
 
-// onToRest is when the first sync after t started in which the object was settled.
+// onToRest is when the first sync from t on started in which the object was settled, or gone.
 func onToRest(ctx context.Context, a Archive, o Object, t *Trace) (time.Time, error) {
 	to, n := t.Started, 0
 	q := Query{Loop: o.Loop, Namespace: o.Namespace, Name: o.Name, Since: t.Started, OldestFirst: true}
 	err := a.Each(ctx, q, func(x *Trace) error {
 		to, n = x.Started, n+1
-		return enough(settled(x) || n >= maxCollected)
+		return enough(settled(x) || x.Gone || n >= maxCollected)
 	})
 	return to, ignoreEnough(err)
 }

@@ -23,6 +23,8 @@ type Story struct {
 	// which it was settled again, zero while it is not.
 	Began   time.Time `json:"began"`
 	Settled time.Time `json:"settled,omitzero"`
+	// Gone is when the sync ended that found it gone, where that is how the story ended.
+	Gone time.Time `json:"gone,omitzero"`
 	// Open is set where the first sync of the story is not in the record any more.
 	Open bool `json:"open,omitempty"`
 	// Sentence is that of the sync in which it was settled, or of the newest.
@@ -123,8 +125,11 @@ func (e *Excerpt) Story(t *Trace) (*Story, bool) {
 	kin := kinOf(e.loops, t.Object, syncs[part.first:part.last+1]...)
 	s := &Story{Object: t.Object, UID: t.UID, Open: part.open, Began: e.began(kin, syncs[part.first])}
 	newest := syncs[part.last]
-	if part.settled {
+	switch {
+	case part.settled:
 		s.Settled = newest.Ended
+	case part.gone:
+		s.Gone = newest.Ended
 	}
 	s.Sentence, s.Text = newest.Sentence, newest.Sentence.At(newest.Ended)
 	family := e.within(kin, syncs, part, s.Began)
@@ -163,63 +168,6 @@ func another(last *Trace, uid string, t *Trace) bool {
 	return last.Gone && !t.Gone
 }
 
-// storyRange is a story among the syncs of its Deployment: first to last.
-type storyRange struct {
-	first, last   int
-	open, settled bool
-	before        time.Time // when another object of that name was seen; zero where none was
-}
-
-// storyRangeOf finds the story that sync at belongs to. A sync that decided nothing,
-// as it waited for an echo, neither begins nor ends one.
-func storyRangeOf(loops decision.Loops, syncs []*Trace, at int) (storyRange, bool) {
-	for at >= 0 && !unsettled(syncs[at]) {
-		at--
-	}
-	if at < 0 {
-		return storyRange{}, false
-	}
-	s := storyRange{first: at, last: at, open: true}
-	for i := at; i >= 0; i-- {
-		if settled(syncs[i]) {
-			s.open = false
-			break
-		}
-		s.first = i
-	}
-	if first := syncs[s.first]; begins(loops, first) || untouched(loops, first) {
-		s.open = false
-	}
-	for i := at + 1; i < len(syncs) && !s.settled; i++ {
-		s.last, s.settled = i, settled(syncs[i])
-	}
-	return s, true
-}
-
-func settled(t *Trace) bool   { return t.Report != nil && t.Sentence.Tone == decision.ToneOK }
-func unsettled(t *Trace) bool { return t.Sentence.Tone != decision.ToneOK && t.Result != ResultWaiting }
-
-// begins reports whether a sync is the first of its object.
-func begins(loops decision.Loops, t *Trace) bool {
-	return slices.ContainsFunc(t.Causes, func(c Cause) bool {
-		return c.Kind == CauseAdded && c.Object == t.title(loops)
-	})
-}
-
-// untouched reports whether a sync was the first about an object that somebody had just
-// asked for on another one.
-func untouched(loops decision.Loops, t *Trace) bool {
-	if !slices.ContainsFunc(t.Causes, func(c Cause) bool { return c.Kind == CauseModified || c.Kind == CauseAdded }) {
-		return false
-	}
-	decided, err := t.Decided(loops)
-	if err != nil {
-		return false
-	}
-	asked, ok := decided.(decision.Requested)
-	return ok && asked.Untouched()
-}
-
 // began is when the first change was seen that no sync of the story had made.
 func (e *Excerpt) began(kin *kin, first *Trace) time.Time {
 	at := first.Started
@@ -232,7 +180,7 @@ func (e *Excerpt) began(kin *kin, first *Trace) time.Time {
 }
 
 // within are the syncs of the family from the beginning to the end of the
-// story: up to where it is quiet after it was settled, or the next one begins, be it of another
+// story: up to where it is quiet after its end, or the next one begins, be it of another
 // object of that name.
 func (e *Excerpt) within(kin *kin, syncs []*Trace, s storyRange, from time.Time) []*Trace {
 	next := s.before
@@ -243,15 +191,15 @@ func (e *Excerpt) within(kin *kin, syncs []*Trace, s storyRange, from time.Time)
 		}
 	}
 	var list []*Trace
-	over := syncs[s.last].Ended
+	ended, over := s.settled || s.gone, syncs[s.last].Ended
 	for _, x := range e.traces {
 		if !kin.has(x.Object, x.Owner) || x.Ended.Before(from) || !next.IsZero() && !x.Started.Before(next) {
 			continue
 		}
-		if s.settled && x.Started.Sub(over) > quietEnd {
+		if ended && x.Started.Sub(over) > quietEnd {
 			break
 		}
-		if s.settled && x.Ended.After(over) && x.Wrote() {
+		if ended && x.Ended.After(over) && x.Wrote() {
 			over = x.Ended
 		}
 		list = append(list, x)

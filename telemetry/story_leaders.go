@@ -29,7 +29,7 @@ const sameChange = 5 * time.Second
 func (e *Excerpt) leaderBeats(s *Story, syncs []*Trace) []Beat {
 	var list []Beat
 	add := func(c StoryLeader) {
-		if c.At.Before(s.Began) || !s.Settled.IsZero() && c.At.After(s.Settled) {
+		if !s.during(c.At) {
 			return
 		}
 		list = append(list, Beat{Kind: BeatLeader, At: c.At, Object: "Lease", Leader: &c})
@@ -53,7 +53,7 @@ func (e *Excerpt) leaderBeats(s *Story, syncs []*Trace) []Beat {
 func (e *Excerpt) missedBeats(s *Story) []Beat {
 	var list []Beat
 	for _, m := range e.leadership.Missed {
-		if m.From.Before(s.Began) || !s.Settled.IsZero() && m.From.After(s.Settled) {
+		if !s.during(m.From) {
 			continue
 		}
 		list = append(list, Beat{Kind: BeatMissed, At: m.From, Object: "Lease", Missed: &m})

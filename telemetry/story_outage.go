@@ -38,7 +38,7 @@ func (e *Excerpt) WithOutages(outages []Outage) *Excerpt {
 func (e *Excerpt) outagesOf(s *Story, syncs []*Trace) []StoryOutage {
 	list := met(syncs)
 	for _, known := range e.outages {
-		if !known.Ended.IsZero() && !known.Ended.After(s.Began) || !s.Settled.IsZero() && !known.Began.Before(s.Settled) {
+		if !known.Ended.IsZero() && !known.Ended.After(s.Began) || !s.End().IsZero() && !known.Began.Before(s.End()) {
 			continue
 		}
 		o := StoryOutage{Outage: known}

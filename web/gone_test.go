@@ -70,3 +70,12 @@ func TestSeenInAnEarlierRunAlone(t *testing.T) {
 		t.Errorf("it is headed %q", h1)
 	}
 }
+
+// TestStoryOfADeletedIsOver, whatever is recorded later.
+func TestStoryOfADeletedIsOver(t *testing.T) {
+	base, _ := deletedOnce(t, nil)
+	_, raw := get(t, base, "/deployments/shop/sel/story")
+	if then := parse(t, raw).one(".then"); strings.Contains(then, "not settled yet") || !strings.Contains(then, "and ended with the deletion of the object, at 03:12:06 UTC.") {
+		t.Errorf("its story says %q", then)
+	}
+}

@@ -43,9 +43,9 @@ func newStory(s streams) *cobra.Command {
 		Use:   "story deployment/NAME",
 		Short: "Tell a rollout from its change to its end: who changed what, every sync, write and pod",
 		Long: `Asks a running loopscope what happened to a Deployment from the change that
-started its rollout to the sync that found it settled again, or up to now: changes
-by others, pods, syncs with what they wrote and held back, and what each step
-waited for. The ReplicaSets of a Deployment are in its story, and the
+started its rollout to the sync that found it settled again, or gone, or up to now:
+changes by others, pods, syncs with what they wrote and held back, and what each
+step waited for. The ReplicaSets of a Deployment are in its story, and the
 two ReplicationControllers in that of a rolling update.`,
 		Example: `  # What is happening to this rollout, from the beginning?
   loopscope story deployment/web -n shop
@@ -201,13 +201,21 @@ func countsText(c telemetry.StoryCounts) string {
 	return text
 }
 
+// storyEnd says how a story ended, and after how long.
+func storyEnd(story *telemetry.Story) string {
+	after := prose.Span(story.End().Sub(story.Began))
+	switch {
+	case !story.Settled.IsZero():
+		return "It was settled after " + after
+	case !story.Gone.IsZero():
+		return "The story ended after " + after + ", with the deletion of the object"
+	}
+	return "It is not settled yet"
+}
+
 func storyText(w io.Writer, story *telemetry.Story, all bool) error {
 	fmt.Fprintf(w, "%s\n", safetext.Line(story.Text))
-	if story.Settled.IsZero() {
-		fmt.Fprintf(w, "It is not settled yet. It began %s UTC", story.Began.UTC().Format(time.DateTime))
-	} else {
-		fmt.Fprintf(w, "It was settled after %s. It began %s UTC", prose.Span(story.Settled.Sub(story.Began)), story.Began.UTC().Format(time.DateTime))
-	}
+	fmt.Fprintf(w, "%s. It began %s UTC", storyEnd(story), story.Began.UTC().Format(time.DateTime))
 	if story.Open {
 		fmt.Fprint(w, " or before: earlier syncs are not kept")
 	}

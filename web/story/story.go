@@ -54,7 +54,7 @@ func (s *Pages) tell(q *page.Query) (*telemetry.Story, error) {
 		return nil, err
 	}
 	story, current, err := s.find(q, x)
-	if err == nil && current && story.Settled.IsZero() && !x.Pinned { // The page of the object says the same.
+	if err == nil && current && story.End().IsZero() && !x.Pinned { // The page of the object says the same.
 		said, at := s.SaidThen(x.Newest, q.Now)
 		story.Sentence, story.Text = said, said.At(at)
 		if at.Before(q.Now) {
@@ -180,11 +180,16 @@ func beatView(story *telemetry.Story, b *telemetry.Beat) views.Beat {
 func storyHead(story *telemetry.Story) (head, then views.Text) {
 	then = views.Say("It began ").Clock(story.Began).Plain(" UTC")
 	if story.Open {
-		then = then.Plain(" or before; earlier syncs are not kept")
+		then = then.Plain(" or before (earlier syncs are not kept)")
 	}
 	if say := story.Sentence; story.Settled.IsZero() {
 		head = views.Text{}.Code(story.Key()).Plain(" " + say.Verb + " " + say.State + ": ").Join(words.Stop(words.Text(say.Lead, false)))
-		return head, words.Stop(words.Text(say.Then, true)).Plain(" ").Join(then).Plain(" and is not settled yet.")
+		if story.Gone.IsZero() {
+			then = then.Plain(" and is not settled yet.")
+		} else {
+			then = then.Plain(" and ended with the deletion of the object, at ").Clock(story.Gone).Plain(" UTC.")
+		}
+		return head, words.Stop(words.Text(say.Then, true)).Plain(" ").Join(then)
 	}
 	head = views.Text{}.Code(story.Key()).Plain(" was settled after " + prose.Span(story.Settled.Sub(story.Began)))
 	if i := slices.IndexFunc(story.Beats, func(b telemetry.Beat) bool { return b.Kind == telemetry.BeatChange }); i >= 0 {

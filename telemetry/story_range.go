@@ -1,0 +1,84 @@
+package telemetry
+
+import (
+	"slices"
+	"time"
+
+	"github.com/loopscope/loopscope/telemetry/decision"
+)
+
+// End is when the story ended; zero while it is under way.
+func (s *Story) End() time.Time {
+	if s.Settled.IsZero() {
+		return s.Gone
+	}
+	return s.Settled
+}
+
+// during reports whether a moment lies in the story.
+func (s *Story) during(at time.Time) bool {
+	return !at.Before(s.Began) && (s.End().IsZero() || !at.After(s.End()))
+}
+
+// storyRange is a story among the syncs of its Deployment: first to last.
+type storyRange struct {
+	first, last   int
+	open          bool
+	settled, gone bool      // how it ended; neither while it is under way
+	before        time.Time // when another object of that name was seen; zero where none was
+}
+
+// storyRangeOf finds the story that sync at belongs to. A sync that decided nothing,
+// as it waited for an echo, neither begins nor ends one. To what is gone nothing happens
+// any more: a timer that was left over belongs to the story that ended so.
+func storyRangeOf(loops decision.Loops, syncs []*Trace, at int) (storyRange, bool) {
+	for at > 0 && syncs[at].Gone && syncs[at-1].Gone {
+		at--
+	}
+	for at >= 0 && !unsettled(syncs[at]) {
+		at--
+	}
+	if at < 0 {
+		return storyRange{}, false
+	}
+	s := storyRange{first: at, last: at, open: true}
+	for i := at; i >= 0; i-- {
+		if settled(syncs[i]) {
+			s.open = false
+			break
+		}
+		s.first = i
+	}
+	if first := syncs[s.first]; begins(loops, first) || untouched(loops, first) {
+		s.open = false
+	}
+	for i := at + 1; i < len(syncs) && !s.settled && !syncs[s.last].Gone; i++ {
+		s.last, s.settled = i, settled(syncs[i])
+	}
+	s.gone = syncs[s.last].Gone
+	return s, true
+}
+
+func settled(t *Trace) bool   { return t.Report != nil && t.Sentence.Tone == decision.ToneOK }
+func unsettled(t *Trace) bool { return t.Sentence.Tone != decision.ToneOK && t.Result != ResultWaiting }
+
+// begins reports whether a sync is the first of its object.
+func begins(loops decision.Loops, t *Trace) bool {
+	return slices.ContainsFunc(t.Causes, func(c Cause) bool {
+		return c.Kind == CauseAdded && c.Object == t.title(loops)
+	})
+}
+
+// untouched reports whether a sync was the first about an object that somebody had just
+// asked for on another one.
+func untouched(loops decision.Loops, t *Trace) bool {
+	if !slices.ContainsFunc(t.Causes, func(c Cause) bool { return c.Kind == CauseModified || c.Kind == CauseAdded }) {
+		return false
+	}
+	decided, err := t.Decided(loops)
+	if err != nil {
+		return false
+	}
+	asked, ok := decided.(decision.Requested)
+	return ok && asked.Untouched()
+}
