@@ -2,8 +2,10 @@ package create
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -18,6 +20,9 @@ const mostNames = 5
 // clashes are what would be in the way of a workload, or what it would take to itself.
 func clashes(w *workload, s *surroundings, in *input) []string {
 	list := overlaps(w, s, in)
+	if by := adopter(w, s, in); by != "" {
+		list = append(list, "Deployment "+by+" adopts it and decides on its size from then on, as its selector matches the labels of this ReplicaSet: give it labels that no Deployment selects")
+	}
 	list = append(list, adoptions(w, s)...)
 	if account := accountOf(&w.template.Spec); s.accounts != nil && !s.accounts[account] && !in.accounts[[2]string{w.meta.GetNamespace(), account}] {
 		list = append(list, fmt.Sprintf("ServiceAccount %s is not there: no pod can be created before it is", account))
@@ -42,23 +47,61 @@ func selects(selector *metav1.LabelSelector, set map[string]string) bool {
 	return err == nil && parsed.Matches(labels.Set(set))
 }
 
-// overlaps are other objects of the kind whose selector takes in the pods of this one, or the
-// other way round.
-func overlaps(w *workload, s *surroundings, in *input) []string {
-	var names []string
+// overlaps are other objects whose selector takes in the pods of this one, or the other way
+// round, by their kinds. What one of them adopts is told as that.
+func overlaps(w *workload, s *surroundings, in *input) (list []string) {
+	names := map[string][]string{} // by kind
 	for _, other := range slices.Concat(s.workloads, in.workloads) {
+		name, alike := other.meta.GetName(), other.kind == w.kind
 		switch {
-		case other.kind != w.kind || other.owned() || other.meta.GetNamespace() != w.meta.GetNamespace(),
-			other.meta.GetName() == w.meta.GetName(), slices.Contains(names, other.meta.GetName()):
+		case other.owned() || other.meta.GetNamespace() != w.meta.GetNamespace(), slices.Contains(names[other.kind], name),
+			alike && name == w.meta.GetName(), !alike && w.owned(), other.adopts(w), w.adopts(other):
 		case selects(other.selector, w.template.Labels), selects(w.selector, other.template.Labels):
-			names = append(names, other.meta.GetName())
+			names[other.kind] = append(names[other.kind], name)
 		}
 	}
-	if len(names) == 0 {
-		return nil
+	for _, kind := range slices.Sorted(maps.Keys(names)) {
+		so := "each may adopt what the other leaves behind"
+		if kind != w.kind {
+			so = "one may adopt pods that the other leaves behind"
+		}
+		list = append(list, fmt.Sprintf("%s %s: their selectors overlap, so %s, and Services and autoscalers count the pods of both: give this one a label of its own in its selector and its template",
+			prose.Plural(len(names[kind]), kind, kind+"s"), prose.Some(names[kind], mostNames), so))
 	}
-	return []string{fmt.Sprintf("%s %s: their selectors overlap, so each may adopt what the other leaves behind, and Services and autoscalers count the pods of both: give this one a label of its own in its selector and its template",
-		prose.Plural(len(names), w.kind, w.kind+"s"), prose.Some(names, mostNames))}
+	return list
+}
+
+// adopter is the Deployment that takes a ReplicaSet to itself once it is there; "" for none.
+func adopter(w *workload, s *surroundings, in *input) string {
+	for _, other := range slices.Concat(s.workloads, in.workloads) {
+		if other.adopts(w) {
+			return other.meta.GetName()
+		}
+	}
+	return ""
+}
+
+// wanted is how many pods a ReplicaSet or ReplicationController is to have; 0 of anything else.
+func (w *workload) wanted() int64 {
+	var n *int32
+	switch x := w.object.(type) {
+	case *appsv1.ReplicaSet:
+		n = x.Spec.Replicas
+	case *corev1.ReplicationController:
+		n = x.Spec.Replicas
+	default:
+		return 0
+	}
+	if n == nil {
+		return 1
+	}
+	return int64(*n)
+}
+
+// adopts reports whether w is a Deployment that makes a ReplicaSet its own that nobody owns.
+func (w *workload) adopts(rs *workload) bool {
+	return w.kind == "Deployment" && rs.kind == "ReplicaSet" && !rs.owned() && w.meta.GetNamespace() == rs.meta.GetNamespace() &&
+		w.meta.GetDeletionTimestamp() == nil && rs.meta.GetDeletionTimestamp() == nil && selects(w.selector, rs.meta.GetLabels())
 }
 
 // adoptions are what has no owner and matches the selector.

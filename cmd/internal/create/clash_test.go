@@ -24,6 +24,18 @@ func setOf(name string, labels map[string]string, owner string) *workload {
 	return workloadIn(rs)
 }
 
+// unlabelled is a ReplicaSet that has no labels itself.
+func unlabelled(name string, selector map[string]string) *workload {
+	w := setOf(name, selector, "")
+	w.meta.SetLabels(nil)
+	return w
+}
+
+func controllerOf(name string, labels map[string]string) *workload {
+	return workloadIn(&corev1.ReplicationController{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, UID: types.UID(name)}, Spec: corev1.ReplicationControllerSpec{
+		Selector: labels, Template: &corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}}}})
+}
+
 func pod(name string, labels map[string]string) corev1.Pod {
 	return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, UID: types.UID(name), Labels: labels}}
 }
@@ -58,6 +70,13 @@ func TestClashes(t *testing.T) {
 		{"one of other labels", deploymentOf("web", web, web), surroundings{accounts: accounts, workloads: []*workload{deploymentOf("api", api, api)}}, input{}, ""},
 		{"one of another namespace", deploymentOf("web", web, web), surroundings{accounts: accounts, workloads: []*workload{elsewhere}}, input{}, ""},
 		{"a ReplicaSet without an owner", deploymentOf("web", web, web), surroundings{accounts: accounts, workloads: []*workload{setOf("lone", web, "")}}, input{}, "it adopts 1 ReplicaSet, which nobody owns and its selector matches: lone"},
+		{"a ReplicaSet that a Deployment takes over", setOf("joins", web, ""), surroundings{accounts: accounts, workloads: []*workload{deploymentOf("ct", web, web)}}, input{}, "Deployment ct adopts it and decides on its size from then on"},
+		{"one that a Deployment of the same input takes over", setOf("joins", web, ""), surroundings{accounts: accounts}, input{workloads: []*workload{deploymentOf("ct", web, web)}}, "Deployment ct adopts it and decides on its size from then on"},
+		{"one that its Deployment has", setOf("theirs", web, "ct"), surroundings{accounts: accounts, workloads: []*workload{deploymentOf("ct", web, web)}}, input{}, ""},
+		{"a ReplicaSet of other labels than its selector", unlabelled("joins", web), surroundings{accounts: accounts, workloads: []*workload{deploymentOf("ct", web, web)}}, input{}, "Deployment ct: their selectors overlap, so one may adopt pods that the other leaves behind"},
+		{"a Deployment beside that", deploymentOf("ct", web, web), surroundings{accounts: accounts, workloads: []*workload{unlabelled("joins", web)}}, input{}, "ReplicaSet joins: their selectors overlap"},
+		{"a ReplicationController beside a Deployment", controllerOf("web", web), surroundings{accounts: accounts, workloads: []*workload{deploymentOf("web", more, more)}}, input{}, "Deployment web: their selectors overlap"},
+		{"a Deployment beside a ReplicationController", deploymentOf("web", web, web), surroundings{accounts: accounts, workloads: []*workload{controllerOf("web", web)}}, input{}, "ReplicationController web: their selectors overlap"},
 		{"a ReplicaSet with one", deploymentOf("web", web, web), surroundings{accounts: accounts, workloads: []*workload{setOf("theirs", web, "old")}}, input{}, ""},
 		{"pods without an owner", setOf("web", web, ""), surroundings{accounts: accounts, pods: []corev1.Pod{pod("a", web), pod("b", more), pod("c", api)}}, input{}, "it adopts 2 pods, which nobody owns and its selector matches: a, b"},
 		{"pods without an owner that have ended", setOf("web", web, ""), surroundings{accounts: accounts, pods: []corev1.Pod{pod("a", web), ended("b", corev1.PodFailed), ended("c", corev1.PodSucceeded)}}, input{}, "it adopts 1 pod, which nobody owns and its selector matches: a"},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/loopscope/loopscope/telemetry"
@@ -33,6 +34,8 @@ type State struct {
 	Pending bool
 	// Ignored is set while a status is still of what was there before: no controller has come to it.
 	Ignored bool
+	// Overruled says who keeps it from having any of the pods that were asked for; "" for nobody.
+	Overruled string
 	// Lines are what happened since the last look.
 	Lines []string
 }
@@ -143,13 +146,16 @@ func (f *follower) note(o Object, s *State) (done bool, err error) {
 		f.say(o, line)
 	}
 	text := s.Sentence.At(now)
-	done = Complete(s.Sentence) && !s.Pending
+	if s.Overruled != "" {
+		text += " " + s.Overruled
+	}
+	done = Complete(s.Sentence) && !s.Pending && s.Overruled == ""
 	if key := keyOf(s.Sentence); key != f.last[o] && (done || !Complete(s.Sentence)) {
 		f.last[o] = key
 		f.say(o, text)
 	}
 	f.ignored(o, s, now)
-	if s.Ignored || !NeedsYou(s.Sentence, now) { // Of before, it may be over already.
+	if s.Ignored || !NeedsYou(s.Sentence, now) && s.Overruled == "" { // Of before, it may be over already.
 		delete(f.since, o)
 		return done, nil
 	}
@@ -228,9 +234,33 @@ func (f *foreseer) now(ctx context.Context, o Object) (State, error) {
 			return State{}, err
 		}
 		ignored := s.unobserved(w)
-		return State{Sentence: t.Sentence, Pending: ignored || wouldWrite(t), Ignored: ignored}, nil
+		return State{Sentence: t.Sentence, Pending: ignored || wouldWrite(t), Ignored: ignored, Overruled: w.overruled(o.Pods)}, nil
 	}
 	return State{}, errGone
+}
+
+// podsAskedIn is how many pods an object that was written is to have; 0 for what has none itself.
+func podsAskedIn(info *resource.Info) int64 {
+	if registrationOf(info.Mapping.GroupVersionKind) == nil {
+		return 0
+	}
+	w, err := workloadOf(info.Mapping.GroupVersionKind.Kind, info.Object)
+	if err != nil { // It was written all the same.
+		return 0
+	}
+	return w.wanted()
+}
+
+// overruled says who has scaled to 0 what was asked to have so many pods.
+func (w *workload) overruled(asked int64) string {
+	if asked == 0 || w.wanted() > 0 {
+		return ""
+	}
+	by := "somebody has scaled it to 0 since: scale it up again"
+	if owner := metav1.GetControllerOf(w.meta); owner != nil {
+		by = owner.Kind + " " + owner.Name + ", which owns it, has scaled it to 0: give it labels that the " + owner.Kind + " does not select"
+	}
+	return "Needs action: " + prose.Count(asked, "pod") + prose.Plural(asked, " was", " were") + " asked for, and " + by + "."
 }
 
 // unobserved reports whether the status of a workload, or of a ReplicaSet of it, is of an

@@ -119,6 +119,10 @@ func (f *foreseer) foresee(ctx context.Context, info *resource.Info, position in
 		out.Unplanned = "the first sync would fail: " + failureText(out.Trace, err)
 		return out
 	}
+	if by := adopter(w, s, &f.input); by != "" {
+		out.Unplanned, out.Clashes, out.Unread = "Deployment "+by+" adopts it and decides on its size", clashes(w, s, &f.input), s.unread
+		return out
+	}
 	out.Clashes, out.Unread = clashes(w, s, &f.input), s.unread
 	out.foresee(ctx, w, s, snapshot)
 	return out

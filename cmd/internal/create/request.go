@@ -62,6 +62,7 @@ type Object struct {
 	Kind            schema.GroupVersionKind
 	Namespace, Name string
 	UID             string
+	Pods            int64 // that a ReplicaSet or ReplicationController was asked to have
 }
 
 // New returns a request that creates objects.
@@ -360,7 +361,7 @@ func (s *sending) note(info *resource.Info) {
 	if !s.r.Writes() {
 		return
 	}
-	o := Object{Kind: info.Mapping.GroupVersionKind, Namespace: info.Namespace, Name: info.Name}
+	o := Object{Kind: info.Mapping.GroupVersionKind, Namespace: info.Namespace, Name: info.Name, Pods: podsAskedIn(info)}
 	if m := metaOf(info); m != nil {
 		o.UID = string(m.GetUID())
 	}

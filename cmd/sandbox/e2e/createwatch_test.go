@@ -26,6 +26,19 @@ spec:
     spec: {containers: [{name: main, image: "nginx:1.27"}]}
 `
 
+// joiningSet is of the labels of deploymentOf, and not of its template.
+const joiningSet = `---
+apiVersion: apps/v1
+kind: ReplicaSet
+metadata: {name: joins, labels: {app: web}}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: main, image: "nginx:1.26"}]}
+`
+
 // madeBy runs the command on a manifest, and expects an exit code and words in what it prints.
 func madeBy(t *testing.T, plane *testplane.Plane, manifest string, code int, says []string, args ...string) string {
 	t.Helper()
@@ -80,6 +93,11 @@ func TestCreateExplainsAndWatches(t *testing.T) {
 	madeBy(t, plane, twin, 0, []string{"Deployment web: their selectors overlap", "ServiceAccount robot is not there", "ResourceQuota few leaves room for 1 of 2 pods", "5 of 6 are used for pods"}, on("create", "--explain", "--dry-run=server")...)
 	madeBy(t, plane, strings.Replace(deploymentOf, "name: web,", "name: web, namespace: nowhere,", 1), 1, []string{"It cannot be planned: Error from server (NotFound)", "Create the namespace first"}, "create", "--explain", "--dry-run=server")
 	plane.Kubectl(t, "-n", namespace, "delete", "quota", "few")
+
+	// A ReplicaSet that the Deployment takes to itself at once is not what was asked for.
+	madeBy(t, plane, joiningSet, 0, []string{"Deployment web adopts it and decides on its size from then on", "PLAN  none: Deployment web adopts it"}, on("create", "--explain", "--dry-run=server")...)
+	madeBy(t, plane, joiningSet, 2, []string{"2 pods were asked for, and Deployment web, which owns it, has scaled it to 0"}, on("create", "--watch", "--timeout=50s")...)
+	plane.Kubectl(t, "-n", namespace, "delete", "replicaset", "joins")
 
 	// A conflict names who, what and the way out; then a rollout that needs somebody ends the watch.
 	other := strings.Replace(deploymentOf, "nginx:1.27", "nginx:404", 1)
