@@ -87,7 +87,8 @@ func (o JournalOptions) withDefaults() JournalOptions {
 // where a reader waits, nudges a channel with one slot; one goroutine, Run, wakes
 // the readers. Readers
 // take the newest traces without a lock, so the cost of recording does not
-// depend on how many there are or what they do.
+// depend on how many there are or what they do. Where nobody calls Run, recording
+// wakes the readers itself.
 //
 // A reader that first looks at the Board and then follows misses nothing if it
 // asks in this order: n := Last(), then the Board, then Next(ctx, n). A trace is
@@ -110,6 +111,7 @@ type Journal struct {
 	wake   atomic.Pointer[chan struct{}]
 	// waiting is how many readers wait: recording nudges nobody for nobody.
 	waiting atomic.Int64
+	runs    atomic.Bool // Run was called
 	ended   atomic.Bool
 
 	// mu guards what is below. Record and look-ups take it, Next never does.
@@ -131,8 +133,8 @@ type Journal struct {
 // Loops are those that the journal was told of.
 func (j *Journal) Loops() decision.Loops { return j.opts.Loops }
 
-// NewJournal returns an empty journal. Traces can be recorded at once; readers
-// that wait are woken while Run runs.
+// NewJournal returns an empty journal. Traces can be recorded and read at once; Run
+// takes the waking of readers off the syncs.
 func NewJournal(o JournalOptions) *Journal {
 	o = o.withDefaults()
 	j := &Journal{
@@ -195,19 +197,29 @@ func (j *Journal) store(t *Trace, steered []Object) {
 // tell wakes those who wait for what was stored.
 func (j *Journal) tell(t *Trace) {
 	if j.waiting.Load() > 0 { // A reader that begins to wait now looks once more for what was just stored.
-		select {
-		case j.nudge <- struct{}{}:
-		default: // The pump has not come round to the last nudge yet and will see this trace too.
-		}
+		j.nudgeOrWake()
 	}
 	if j.opts.Observe != nil {
 		j.opts.Observe(t)
 	}
 }
 
+// nudgeOrWake has the pump wake the readers, or wakes them where there is none.
+func (j *Journal) nudgeOrWake() {
+	if !j.runs.Load() {
+		j.wakeAll()
+		return
+	}
+	select {
+	case j.nudge <- struct{}{}:
+	default: // The pump has not come round to the last nudge yet and will see this trace too.
+	}
+}
+
 // Run wakes waiting readers when there is something new, until ctx ends. Then
 // readers get what is left and ErrEnded. It is called once.
 func (j *Journal) Run(ctx context.Context) {
+	j.runs.Store(true)
 	defer func() {
 		j.ended.Store(true)
 		j.wakeAll()

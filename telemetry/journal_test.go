@@ -105,6 +105,37 @@ func TestNext(t *testing.T) {
 	}
 }
 
+// Readers of a journal that nobody runs are woken by what is recorded, as are those of one that runs.
+func TestNextWithoutRun(t *testing.T) {
+	for _, runs := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			j := NewJournal(JournalOptions{Loops: TestLoops})
+			if runs {
+				run(t, j)
+			}
+			got := make(chan []*Trace, 1)
+			for n := range uint64(3) {
+				go func() {
+					batch, _, _ := j.Next(t.Context(), n)
+					got <- batch
+				}()
+				synctest.Wait()
+				record(j, quiet("web"))
+				time.Sleep(j.opts.Spacing)
+				synctest.Wait()
+				select {
+				case batch := <-got:
+					if diff := cmp.Diff([]uint64{n + 1}, seqs(batch)); diff != "" {
+						t.Errorf("runs %v: batch (-want +got):\n%s", runs, diff)
+					}
+				default:
+					t.Fatalf("runs %v: sync %d wakes no reader", runs, n+1)
+				}
+			}
+		})
+	}
+}
+
 // Slots that are overwritten while a reader is at them are missed once: in the
 // call whose batch goes on behind them.
 func TestMissedIsSaidOnce(t *testing.T) {
@@ -327,6 +358,7 @@ func TestFamilyOfWhatIsKeptNoLonger(t *testing.T) {
 // TestNobodyIsNudged where no reader waits.
 func TestNobodyIsNudged(t *testing.T) {
 	j := NewJournal(JournalOptions{Loops: TestLoops})
+	j.runs.Store(true)
 	record(j, quiet("web"))
 	if len(j.nudge) != 0 {
 		t.Error("the pump was nudged for nobody")

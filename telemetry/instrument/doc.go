@@ -6,6 +6,7 @@
 // Three things are wrapped:
 //
 //	journal := telemetry.NewJournal(telemetry.JournalOptions{Loops: decision.Loops{loop}})
+//	go journal.Run(ctx)                                        // wakes its readers, such as open pages
 //	controller, err := instrument.New(journal, loop)           // loop is instrument.Loop("backup", "Backup")
 //	queue := instrument.NewQueue[string](controller, nil)      // in place of client-go's
 //	config.Wrap(instrument.Transport)                          // the client's writes

@@ -3,6 +3,7 @@
 // so that nobody else depends on controller-runtime. It may not decide, write, or change
 // what a controller does.
 //
+//	go journal.Run(ctx)
 //	config.Wrap(instrument.Transport)
 //	probe, err := controllerruntime.New(journal, loop, manager.GetScheme())
 //	err = builder.ControllerManagedBy(manager).For(&v1.Backup{}).Owns(&batchv1.Job{}).
