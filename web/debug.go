@@ -68,7 +68,7 @@ func (s *Server) debugIndex(q *page.Query) (*page.Page, error) {
 		e := debugEntry{Name: l.Name, Controller: s.src.ControllerOf(l.Name), Off: l.Off, Href: "/debug/controllers/" + l.Name, Mode: l.Mode, Running: l.Running,
 			Objects: len(s.src.Journal.Board().List(l.Name))}
 		keys := "keys not known here"
-		if !s.src.Opts.Elsewhere {
+		if s.src.QueuesUnknown() == "" {
 			n := len(l.Queue.Keys)
 			e.Keys, keys = &n, prose.Count(n, "key")
 		}

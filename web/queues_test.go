@@ -107,3 +107,43 @@ func TestQueuesOfAnotherProcess(t *testing.T) {
 }
 
 var anyTag = regexp.MustCompile(`<[^>]*>`)
+
+// Where nobody tells the console of work queues, as in a recording, rows, filters and the page of the
+// queues say that they are not known, and why.
+func TestQueuesThatNobodyTellsOf(t *testing.T) {
+	w := newWorld(t, storyNow.Add(-2*time.Hour))
+	w.journal.Record(plain("shop", "web"))
+	for _, c := range []struct {
+		name, queues, filtered string
+		change                 func(*Options)
+	}{
+		{"a recording", "A recording has no queues.", "What was in the work queues is not known: a recording does not have them.",
+			func(o *Options) {
+				o.Loops, o.Recording = nil, &Recording{From: storyNow.Add(-2 * time.Hour), To: storyNow}
+			}},
+		{"a recording with loops", "A recording has no queues.", "What was in the work queues is not known: a recording does not have them.",
+			func(o *Options) { o.Recording = &Recording{From: storyNow.Add(-2 * time.Hour), To: storyNow} }},
+		{"no loops", "The queues are not known here.", "What is in the work queues is not known here: this program does not tell its console (web.Options.Loops).",
+			func(o *Options) { o.Loops = nil }},
+	} {
+		_, h := w.serve(c.change)
+		for path, want := range map[string]string{
+			"/queues":                    c.queues,
+			"/deployments.json":          `"queue": "not known"`,
+			"/deployments?q=is:back-off": "Nothing matches is:back-off. 1 Deployment is here without a filter. " + c.filtered,
+			"/deployments?q=is:idle":     "Nothing matches is:idle.",
+		} {
+			_, body := get(t, h.URL, path)
+			text := strings.ReplaceAll(strings.Join(strings.Fields(anyTag.ReplaceAllString(body, " ")), " "), " .", ".")
+			if !strings.Contains(text, want) || strings.Contains(text, "no timer") || strings.Contains(text, "No loop has started yet") {
+				t.Errorf("%s: %s: no %q, or what is not so, in %s", c.name, path, want, text)
+			}
+		}
+	}
+	_, h := w.serve(func(o *Options) {
+		o.Loops, o.Queue = nil, func(string) telemetry.QueueState { return telemetry.QueueState{} }
+	})
+	if _, body := get(t, h.URL, "/deployments.json"); !strings.Contains(body, `"queue": "idle"`) {
+		t.Errorf("with Queue alone: %s", body)
+	}
+}

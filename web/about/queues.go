@@ -49,6 +49,8 @@ func (s *Pages) Queues(q *page.Query) (*page.Page, error) {
 			views.Say("It holds what the syncs did. What waited in the work queues between them is not recorded; each sync says how long it waited, and for what.")), nil
 	case s.Opts.Elsewhere:
 		return s.noQueues(q, "The queues are in the process that leads.", s.queuesElsewhere()), nil
+	case s.QueuesUnknown() != "":
+		return s.noQueues(q, "The queues are not known here.", views.Say(s.QueuesUnknown())), nil
 	}
 	loops := s.Opts.Loops()
 	v := views.Queues{Mode: s.Mode(), Leader: s.Opts.Leadership().Leader}

@@ -28,8 +28,8 @@ func (s *Pages) empty(l *decision.Loop, all []*entry, terms []filter.Term) *view
 		}
 	}
 	p.Lines = []views.Text{views.Say(prose.Count(len(all), l.One()) + s.Seen(l.Name) + prose.Plural(len(all), " is", " are") + " here without a filter.")}
-	if s.Opts.Elsewhere && slices.ContainsFunc(terms, filter.Term.OfQueue) {
-		p.Lines = append(p.Lines, views.Say("What is in the work queues is not known here: they are in the process that leads."))
+	if why := s.QueuesUnknown(); why != "" && slices.ContainsFunc(terms, filter.Term.OfQueue) {
+		p.Lines = append(p.Lines, views.Say(why))
 	}
 	p.Links = append(p.Links, views.Link{Text: "show all", Href: decision.PathOf(l.Name)})
 	return p

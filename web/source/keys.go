@@ -25,9 +25,22 @@ func (m KeyStates) Of(key string) *telemetry.KeyState {
 	return &idleKey
 }
 
+// QueuesUnknown says why it is not known what is in the work queues; "" where it is known.
+func (s *Source) QueuesUnknown() string {
+	switch {
+	case s.Opts.Recording != nil:
+		return "What was in the work queues is not known: a recording does not have them."
+	case s.Opts.Elsewhere:
+		return "What is in the work queues is not known here: they are in the process that leads."
+	case s.Opts.untold:
+		return "What is in the work queues is not known here: this program does not tell its console (web.Options.Loops)."
+	}
+	return ""
+}
+
 // Keys is what the queue of a loop holds now.
 func (s *Source) Keys(loop string) KeyStates {
-	if s.Opts.Elsewhere {
+	if s.QueuesUnknown() != "" {
 		return nil
 	}
 	queue := s.Opts.Queue(loop)

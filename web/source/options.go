@@ -40,8 +40,10 @@ type Options struct {
 	Loops func() []telemetry.LoopState
 	// Queue returns the queue of one loop, which lists ask for far more often than
 	// for all there is to know of the loops; its keys need no order and no causes.
-	// nil to take it from those.
+	// nil to take it from those. Where both are nil, no queue is known.
 	Queue func(loop string) telemetry.QueueState
+	// untold is set where neither Loops nor Queue was given, so that no queue is known.
+	untold bool
 	// Elsewhere is set where the journal is that of another process: its work queues are not known
 	// here, and those of Loops and Queue say nothing of its syncs.
 	Elsewhere bool
@@ -161,6 +163,7 @@ func withoutQueues(all func() []telemetry.LoopState) func() []telemetry.LoopStat
 
 // WithDefaults fills in what was left out.
 func (o Options) WithDefaults() Options {
+	o.untold = o.untold || o.Loops == nil && o.Queue == nil
 	if o.Loops == nil {
 		o.Loops = func() []telemetry.LoopState { return nil }
 	}

@@ -13,7 +13,7 @@ import (
 // tell of this process alone, or of what is the same for everybody.
 var (
 	filtered  = []string{"Journal", "Archive", "Loops", "Queue", "Shadow", "Rival", "Warnings", "Others"}
-	ofProcess = []string{"Rules", "ReleaseRules", "Features", "Server", "Elsewhere", "Checks", "Healthy", "Blind", "Start", "Component", "Controllers", "Gatherer", "Readers", "Cluster", "Version", "Namespace", "Mode",
+	ofProcess = []string{"Rules", "ReleaseRules", "Features", "Server", "Elsewhere", "untold", "Checks", "Healthy", "Blind", "Start", "Component", "Controllers", "Gatherer", "Readers", "Cluster", "Version", "Namespace", "Mode",
 		"Leadership", "Started", "Memory", "Hosts", "Logger", "Now", "Tally", "Recording", "Viewer", "Unguarded", "Profiling", "MaxReaders", "WriteTimeout", "SilentAfter"}
 )
 
