@@ -134,14 +134,17 @@ func patched(body []byte) []decision.Change {
 		list.fields("", patch)
 	case []any:
 		for _, step := range patch {
-			if step, ok := step.(map[string]any); ok {
+			if step, ok := step.(map[string]any); ok && step["op"] != "test" { // A test changes nothing.
 				path, _ := step["path"].(string)
-				list.add(strings.ReplaceAll(strings.Trim(path, "/"), "/", "."), step["value"])
+				list.add(pointed.Replace(strings.Trim(path, "/")), step["value"])
 			}
 		}
 	}
 	return list
 }
+
+// pointed makes the name of a field from a JSON pointer.
+var pointed = strings.NewReplacer("/", ".", "~1", "/", "~0", "~")
 
 type patchFields []decision.Change
 
@@ -160,14 +163,12 @@ func (c *patchFields) fields(path string, of map[string]any) {
 			c.fields(below, inner)
 			continue
 		}
-		if !slices.Contains(naming, below) {
-			c.add(below, of[name])
-		}
+		c.add(below, of[name])
 	}
 }
 
 func (c *patchFields) add(path string, value any) {
-	if len(*c) >= changes.MaxFields || path == "" {
+	if len(*c) >= changes.MaxFields || path == "" || slices.Contains(naming, path) {
 		return
 	}
 	change := decision.Change{Field: line(path)}

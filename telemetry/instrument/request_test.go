@@ -93,8 +93,12 @@ func TestBodies(t *testing.T) {
 func TestPatched(t *testing.T) {
 	many := `[` + strings.TrimSuffix(strings.Repeat(`{"path":"/spec/a","value":1},`, changes.MaxFields+1), ",") + `]`
 	for body, want := range map[string][]decision.Change{
-		`{"spec":{"share":0.25,"on":true,"who":"hunter2","none":null,"empty":{}},"metadata":{"name":"web"}}`: {{Field: "spec.empty"}, {Field: "spec.none"}, {Field: "spec.on", To: "true"}, {Field: "spec.share", To: "0.25"}, {Field: "spec.who"}},
-		`[{"path":"/spec/replicas","value":3},{"op":"remove"},7]`:                                            {{Field: "spec.replicas", To: "3"}},
+		`{"spec":{"share":0.25,"on":true,"who":"hunter2","none":null,"empty":{}},"metadata":{"name":"web"}}`:                             {{Field: "spec.empty"}, {Field: "spec.none"}, {Field: "spec.on", To: "true"}, {Field: "spec.share", To: "0.25"}, {Field: "spec.who"}},
+		`[{"path":"/spec/replicas","value":3},{"op":"remove"},7]`:                                                                        {{Field: "spec.replicas", To: "3"}},
+		`[{"op":"test","path":"/spec/replicas","value":3},{"op":"replace","path":"/spec/replicas","value":4}]`:                           {{Field: "spec.replicas", To: "4"}},
+		`[{"op":"test","path":"/metadata/finalizers/0","value":"example.com/x"},{"op":"remove","path":"/metadata/finalizers/0"}]`:        {{Field: "metadata.finalizers.0"}},
+		`[{"op":"test","path":"/metadata/resourceVersion","value":"7"},{"op":"replace","path":"/metadata/resourceVersion","value":"7"}]`: nil,
+		`[{"op":"add","path":"/metadata/annotations/example.com~1x~01","value":"y"}]`:                                                    {{Field: "metadata.annotations.example.com/x~1"}},
 		many: slices.Repeat([]decision.Change{{Field: "spec.a", To: "1"}}, changes.MaxFields),
 		`x`:  nil, `7`: nil,
 	} {
