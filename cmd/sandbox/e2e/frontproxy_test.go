@@ -116,7 +116,7 @@ func TestFrontProxy(t *testing.T) {
 		}
 		return nil
 	})
-	for path, want := range map[string]int{"/deployments/shop/web-of-shop": 200, "/deployments/vault/web-of-vault": 404, "/metrics": 200} {
+	for path, want := range map[string]int{"/deployments/shop/web-of-shop": 200, "/deployments/vault/web-of-vault": 404, "/queues": 200, "/metrics": 403} {
 		if status, body := ann.get(t, path); status != want || strings.Contains(body, "web-of-vault") && want == 200 {
 			t.Errorf("ann: %s: %d: %.300s", path, status, body)
 		}
