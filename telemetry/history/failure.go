@@ -51,7 +51,7 @@ func broken(err error) bool {
 	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB, lib.SQLITE_CANTOPEN:
 		return true
 	}
-	return false
+	return errors.Is(err, errMoved)
 }
 
 // locked reports whether somebody else holds a lock.

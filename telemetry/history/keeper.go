@@ -48,10 +48,12 @@ type Keeper struct {
 	path string
 	opts Options
 	log  *slog.Logger
-	// writing is held by whoever opens or writes the file, and guards slow: about what the slowest
-	// commit of late took.
-	writing sync.Mutex
-	slow    time.Duration
+	// writing is held by whoever opens or writes the file, and guards slow, about what the slowest
+	// commit of late took, and the files.
+	writing   sync.Mutex
+	slow      time.Duration
+	files     int // how many were found gone
+	bookmarks map[Journal]*bookmark
 
 	mu    sync.RWMutex // guards what follows
 	store *Store       // nil while it is not open
@@ -61,13 +63,14 @@ type Keeper struct {
 	since uint64 // Dropped when that was said
 	// waiting are the journals that could not be kept up with, and up to where they were kept.
 	waiting map[Journal]uint64
+	gone    uint64 // syncs of files that are gone, and not kept again yet
 }
 
 var _ telemetry.Archive = (*Keeper)(nil)
 
 // Keep names the file. Run opens it, keeps syncs in it and closes it again.
 func Keep(path string, o Options, log *slog.Logger) *Keeper {
-	k := &Keeper{path: path, opts: o.withDefaults(), log: log, slow: unknownCommit, waiting: map[Journal]uint64{}}
+	k := &Keeper{path: path, opts: o.withDefaults(), log: log, slow: unknownCommit, waiting: map[Journal]uint64{}, bookmarks: map[Journal]*bookmark{}}
 	k.tally = telemetry.ArchiveState{Path: path, MaxAge: k.opts.MaxAge, MaxBytes: k.opts.MaxBytes}
 	return k
 }
@@ -89,6 +92,7 @@ func (k *Keeper) open() bool {
 		k.log.Warn("Others could read or change the history: its files now have mode 0600, and their contents may have been altered", "files", store.closed)
 	}
 	k.store = store
+	k.gone -= min(k.gone, uint64(store.kept)) // Where its log alone was gone, the file has them.
 	k.healthy()
 	return true
 }
@@ -150,7 +154,7 @@ func (k *Keeper) keepBatch(ctx context.Context, journal Journal, after uint64) (
 	if err != nil {
 		return after, err
 	}
-	next, took, err := k.write(ctx, batch, lost(journal, after, batch), after)
+	next, took, err := k.write(ctx, journal, batch, after)
 	k.reached(journal, next, err)
 	if err == nil && journal.Last()-next < commitSize {
 		rest(ctx, k.pause(took)-took)
@@ -166,24 +170,21 @@ func (k *Keeper) ready() bool {
 
 // write keeps a batch and makes room, and gives the number up to which the journal was read and
 // how long that took.
-func (k *Keeper) write(ctx context.Context, batch []*telemetry.Trace, missed, after uint64) (uint64, time.Duration, error) {
+func (k *Keeper) write(ctx context.Context, journal Journal, batch []*telemetry.Trace, after uint64) (uint64, time.Duration, error) {
 	k.writing.Lock()
 	defer k.writing.Unlock()
-	if !k.open() { // Another journal's batch has found it broken.
-		return after, 0, errNotOpen
-	}
 	began := time.Now()
-	if err := k.keep(ctx, batch, missed); err != nil {
+	next, err := k.add(ctx, journal, batch, after)
+	if err != nil {
 		if k.store != nil { // Full can be the file's own limit: what is too much goes before the next try.
 			_ = k.trim(ctx)
 		}
-		return after, 0, err
+		return next, 0, err
 	}
-	after = batch[len(batch)-1].Seq
 	if err := k.trim(ctx); err != nil {
-		return after, 0, err
+		return next, 0, err
 	}
-	return after, time.Since(began), nil
+	return next, time.Since(began), nil
 }
 
 // pause is from the beginning of one commit to that of the next, which took that long:
@@ -242,6 +243,9 @@ func (k *Keeper) abandon(err error) {
 	if !broken(err) {
 		return
 	}
+	if errors.Is(err, errMoved) {
+		k.files, k.gone = k.files+1, k.gone+uint64(k.store.kept)
+	}
 	_ = k.store.Close() // It was broken before.
 	k.store = nil
 }
@@ -267,16 +271,25 @@ func (k *Keeper) finish(ctx context.Context, journal Journal, after uint64) {
 	defer k.writing.Unlock()
 	for after < journal.Last() {
 		batch, _, err := journal.Next(ctx, after)
-		if err != nil || !k.open() || k.keep(ctx, batch, lost(journal, after, batch)) != nil {
+		if err != nil {
 			break
 		}
-		after = batch[len(batch)-1].Seq
+		after, err = k.add(ctx, journal, batch, after)
+		if errors.Is(err, errMoved) {
+			continue
+		}
+		if err != nil {
+			break
+		}
 		k.reached(journal, after, nil)
 	}
+	after = max(after, k.kept(journal))
+	delete(k.bookmarks, journal)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.waiting, journal)
 	k.tally.Dropped += journal.Happened(after, journal.Last())
+	k.account()
 }
 
 // close closes the file for good.

@@ -18,6 +18,7 @@ func (k *Keeper) reached(journal Journal, upto uint64, err error) {
 			return
 		}
 	}
+	k.account()
 	if k.said && k.tally.Error == "" {
 		k.log.Info("Syncs are kept again", "file", k.path, "lost", k.tally.Dropped-k.since)
 		k.said = false

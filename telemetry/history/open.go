@@ -99,6 +99,7 @@ func (s *Store) open(ctx context.Context, path string) (err error) {
 	if s.reader, err = openReader(ctx, path, "mode=ro"); err != nil {
 		return err
 	}
+	s.files = standing(path)
 	return s.ready(ctx)
 }
 

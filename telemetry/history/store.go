@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"sync"
 
@@ -20,6 +21,8 @@ type Store struct {
 	opts Options
 	// closed are the files that others could use before it was opened.
 	closed []string
+	// files are those that were opened.
+	files map[string]fs.FileInfo
 
 	mu       sync.Mutex // guards the connection that writes, and what follows
 	lock, db *sql.DB
@@ -73,6 +76,9 @@ func (s *Store) ready(ctx context.Context) error {
 func (s *Store) Add(ctx context.Context, traces ...*telemetry.Trace) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := s.inPlace(); err != nil {
+		return explain(s.path, err)
+	}
 	traces, err := s.unstored(ctx, traces)
 	if err != nil {
 		return explain(s.path, err)
@@ -229,6 +235,6 @@ func (s *Store) Close() error {
 			errs = append(errs, db.Close())
 		}
 	}
-	s.conn, s.db, s.lock = nil, nil, nil
+	s.conn, s.db, s.lock, s.files = nil, nil, nil, nil
 	return errors.Join(errs...)
 }
