@@ -245,13 +245,15 @@ func (e *Election) free() error {
 }
 
 // note takes what was read from the Lease or written to it, or why that failed.
-func (e *Election) note(record *resourcelock.LeaderElectionRecord, write bool, err error) {
+func (e *Election) note(ctx context.Context, record *resourcelock.LeaderElectionRecord, write bool, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	s := &e.state
 	switch {
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), errors.Is(err, context.Canceled):
 		return // Nobody has made it, somebody else was faster, or it is over.
+	case late(ctx, err) && e.seen && s.Leader != "" && s.Leader != e.opts.Identity:
+		return // It was not renewed because another one has it, and that was read.
 	case err != nil:
 		first := s.ErrorSince.IsZero()
 		e.mute = e.mute || write

@@ -3,6 +3,7 @@ package leadership_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -18,6 +19,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
@@ -249,6 +251,46 @@ func TestLost(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A leader whose Lease somebody else has taken stands by: that it tries no longer to renew the Lease is
+// not that the Lease cannot be had. Where the API server does not answer in time, it cannot.
+func TestTakenByAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset()
+		var slow, silent atomic.Bool
+		client.PrependReactor("get", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
+			if slow.CompareAndSwap(true, false) {
+				time.Sleep(10 * time.Second)
+				return true, nil, fmt.Errorf("client rate limiter Wait returned an error: %w", context.DeadlineExceeded)
+			}
+			return silent.Load(), nil, context.DeadlineExceeded
+		})
+		c := run(t, client, "a", true)
+		time.Sleep(5*time.Second + 300*time.Millisecond)
+		failing(client, func() error {
+			return apierrors.NewConflict(coordinationv1.Resource("leases"), "loopscope-manager", errors.New("it was changed"))
+		})
+		patch := []byte(`{"spec":{"holderIdentity":"b"}}`)
+		if _, err := client.CoordinationV1().Leases("kube-system").Patch(t.Context(), "loopscope-manager", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Second)
+		slow.Store(true)
+		time.Sleep(12 * time.Second)
+		if s := c.State(); slow.Load() || s.Error != "" || s.Leader != "b" || !s.StandsBy {
+			t.Errorf("it says %+v", s)
+		}
+		c.kept.want(t, "this process leads", "b leads since 00:00:00; This process stands by until the Lease is given back or runs out")
+		silent.Store(true)
+		time.Sleep(3 * time.Second)
+		if s := c.State(); s.Error != "context deadline exceeded" {
+			t.Errorf("while nothing answers it says %+v", s)
+		}
+		if err := c.stop(); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // One that stands by says who leads as long as that leader's Lease lasts, and after that who did: where

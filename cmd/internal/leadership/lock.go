@@ -2,9 +2,11 @@ package leadership
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strconv"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,13 +20,13 @@ import (
 // watchedLock tells what becomes of every request, and makes no Lease that may not be made.
 type watchedLock struct {
 	resourcelock.Interface
-	note func(record *resourcelock.LeaderElectionRecord, write bool, err error)
+	note func(ctx context.Context, record *resourcelock.LeaderElectionRecord, write bool, err error)
 	free func() error // nil where nobody may still hold a Lease that is gone
 }
 
 func (l watchedLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	record, raw, err := l.Interface.Get(ctx)
-	l.note(record, false, err)
+	l.note(ctx, record, false, err)
 	return record, raw, err
 }
 
@@ -33,14 +35,22 @@ func (l watchedLock) Create(ctx context.Context, record resourcelock.LeaderElect
 		return err
 	}
 	err := l.Interface.Create(ctx, record)
-	l.note(&record, true, err)
+	l.note(ctx, &record, true, err)
 	return err
 }
 
 func (l watchedLock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	err := l.Interface.Update(ctx, record)
-	l.note(&record, true, err)
+	l.note(ctx, &record, true, err)
 	return err
+}
+
+// late reports whether a request failed because the election itself did not wait longer, or the
+// client's rate limiter would not have let it through in that time: the API server did not answer
+// badly.
+func late(ctx context.Context, err error) bool {
+	_, bounded := ctx.Deadline()
+	return bounded && err != nil && (errors.Is(ctx.Err(), context.DeadlineExceeded) || strings.Contains(err.Error(), "would exceed context deadline"))
 }
 
 // eventWithin is how long the API server may take to accept an event.
