@@ -193,7 +193,14 @@ func later(a, b time.Time) time.Time {
 
 // miss remembers a gap. Callers hold the mutex.
 func (f *Follower) miss(m telemetry.MissedSyncs) {
-	f.opts.Logger.Warn("Syncs of the leader were not received", "leader", m.Leader, "from", m.From, "to", m.To, "count", m.Count)
+	known := []any{"leader", m.Leader, "from", m.From}
+	if !m.To.IsZero() {
+		known = append(known, "to", m.To)
+	}
+	if m.Count > 0 {
+		known = append(known, "count", m.Count)
+	}
+	f.opts.Logger.Warn("Syncs of the leader were not received", known...)
 	f.opts.Missed(m)
 	list := append([]telemetry.MissedSyncs(nil), f.missed...)
 	list = append(list, m)

@@ -2,9 +2,12 @@ package standby
 
 import (
 	"fmt"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/loopscope/loopscope/cmd/internal/leadership"
 	"github.com/loopscope/loopscope/telemetry"
 )
 
@@ -113,5 +116,23 @@ func TestGapAfterAGap(t *testing.T) {
 	want := telemetry.MissedSyncs{Leader: "a", Count: 37, From: began.Add(time.Second).UTC(), To: began.Add(40 * time.Second).UTC()}
 	if len(told) != 1 || told[0].Leader != want.Leader || told[0].Count != want.Count || !told[0].From.Equal(want.From) || !told[0].To.Equal(want.To) {
 		t.Errorf("missed are %+v, want %+v", told, want)
+	}
+}
+
+// The log leaves out what is not known of a gap.
+func TestGapInTheLog(t *testing.T) {
+	var text strings.Builder
+	f := New(Options{Logger: slog.New(slog.NewTextHandler(&text, nil)), Missed: func(telemetry.MissedSyncs) {},
+		Leadership: func() telemetry.Leadership { return telemetry.Leadership{Leader: "b"} }, Console: func() leadership.Console { return leadership.Console{} }})
+	from := time.Date(2026, 11, 30, 3, 38, 44, 0, time.UTC)
+	f.state.Leader, f.run.ended = "a", from
+	f.see()
+	if !strings.HasSuffix(text.String(), "leader=a from=2026-11-30T03:38:44.000Z\n") {
+		t.Errorf("the log says %q", text.String())
+	}
+	text.Reset()
+	f.miss(telemetry.MissedSyncs{Leader: "a", From: from, To: from.Add(time.Second), Count: 3})
+	if !strings.HasSuffix(text.String(), "leader=a from=2026-11-30T03:38:44.000Z to=2026-11-30T03:38:45.000Z count=3\n") {
+		t.Errorf("the log says %q", text.String())
 	}
 }
