@@ -90,3 +90,33 @@ func TestExplainTheMoment(t *testing.T) {
 		}
 	}
 }
+
+// TestExplainTheEstimateOfThePast: an estimate whose time has passed without another sync is told no more.
+func TestExplainTheEstimateOfThePast(t *testing.T) {
+	s := stuck(night)
+	set := &s.ReplicaSets[1]
+	set.Startup = &deployment.StartupTimes{Pods: 1, Fastest: 8 * time.Second, Slowest: 20 * time.Second}
+	for i := range set.Blocking {
+		set.Blocking[i] = deployment.Pod{Name: set.Blocking[i].Name, Phase: "Pending", Node: "n1", Reason: "ContainerCreating", Created: night.Add(-time.Second), Since: night.Add(-time.Second)}
+	}
+	s.Status.Conditions[1].Updated, s.LastProgress = night.Add(-time.Second), night.Add(-time.Second)
+	trace := decided(t, s, "aaaa", 311)
+	e := estimateOf(trace)
+	if e == nil || e.Code != decision.EstimateKnown || !e.To.After(e.From) {
+		t.Fatalf("the estimate is %+v", e)
+	}
+	for at, want := range map[time.Time]string{
+		trace.Ended:                "\nCompletes in ",
+		e.From.Add(time.Second):    "\nCompletes within ",
+		e.To:                       "",
+		e.To.Add(20 * time.Second): "",
+	} {
+		var out strings.Builder
+		if err := recordedText(&out, trace, at); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(out.String(), want) || want == "" && strings.Contains(out.String(), "Completes") {
+			t.Errorf("at %s it does not say %q:\n%.600s", stamp(at), want, out.String())
+		}
+	}
+}

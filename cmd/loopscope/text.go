@@ -41,7 +41,7 @@ func recordedText(out io.Writer, t *telemetry.Trace, at time.Time) error {
 	p.line("As of %s: sync %s/%d of %s %s, which ended at %s.\n", stamp(at), t.Epoch, t.Seq, t.Loop, t.Key(), stamp(t.Ended))
 	p.line("%s", inThePast(t.Sentence).At(at))
 	p.numbers(t.Loop, t.Numbers)
-	p.estimate(estimateOf(t))
+	p.estimate(estimateAt(t, at))
 	p.findings(t.Diagnosis)
 	if len(t.Rounds) > 0 {
 		p.held(t.Rounds[len(t.Rounds)-1].Verdict.Held)
@@ -130,6 +130,15 @@ func estimateOf(t *telemetry.Trace) *decision.Estimate {
 		return nil // A recording of a later version: the rest of the sync stands.
 	}
 	return sim.EstimateOf(s, t.Rounds[len(t.Rounds)-1])
+}
+
+// estimateAt is that as it is told at a moment: what is due as the sync ends stands as it is.
+func estimateAt(t *telemetry.Trace, at time.Time) *decision.Estimate {
+	e := estimateOf(t)
+	if at.After(t.Ended) {
+		e = sim.AsOf(e, at)
+	}
+	return e
 }
 
 func (p *printer) estimate(e *decision.Estimate) {

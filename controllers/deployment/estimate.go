@@ -146,6 +146,20 @@ func Completes(now, from, to time.Time, steps int64, startup *StartupTimes) *dec
 	return e
 }
 
+// AsOf is an estimate as it is told at a later moment; nil once its end has passed without another
+// sync, as nobody knows any more.
+func AsOf(e *decision.Estimate, at time.Time) *decision.Estimate {
+	switch {
+	case e == nil || e.Code != decision.EstimateKnown || e.From.After(at):
+		return e
+	case !e.To.After(at):
+		return nil
+	}
+	again := *e
+	again.Words = knownWords(e, at)
+	return &again
+}
+
 func knownWords(e *decision.Estimate, now time.Time) decision.Words {
 	w := make(decision.Words, 0, 10)
 	switch soon := now.Add(time.Second); {

@@ -211,9 +211,12 @@ func (t *teller) period() {
 	h := t.round.Verdict.Held[0]
 	at := h.When.At
 	n := h.Size.From - h.Size.To
-	t.is(decision.ToneMoving, "period", "moving", append(t.progress().Say("; its pods are watched for another "), decision.Words{}.Until(at)...),
-		words("Then ").Count("going", n).Say(prose.Plural(n, " pod of ", " pods of ")).Name(t.from.Name).Say(prose.Plural(n, " is deleted", " are deleted")))
-	t.out.ChangesAt = at
+	lead, then := t.progress().Say("; its pods are watched for another ").Until(at), "Then "
+	if !at.After(t.s.Now) { // The sync that is due has not come, as where its process was killed.
+		lead, then = t.progress().Say("; its pods have been watched for long enough"), "With the next sync "
+	}
+	t.is(decision.ToneMoving, "period", "moving", lead, words(then).Count("going", n).Say(prose.Plural(n, " pod of ", " pods of ")).Name(t.from.Name).Say(prose.Plural(n, " is deleted", " are deleted")))
+	t.out.NoteChange(at, t.s.Now)
 }
 
 // progress is how many pods the one has that gets them.

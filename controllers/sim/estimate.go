@@ -23,6 +23,9 @@ func EstimateOf(s decision.Snapshot, last decision.Round) *decision.Estimate {
 	return nil
 }
 
+// AsOf is an estimate as it is told at a later moment; see deployment.AsOf.
+func AsOf(e *decision.Estimate, at time.Time) *decision.Estimate { return deployment.AsOf(e, at) }
+
 // Estimate says when the rollout of a recorded snapshot may complete, or why nobody
 // can know; nil where none is under way. The loops are folded twice: over pods that
 // take as long as the fastest of their template did, and as long as the slowest.
