@@ -16,8 +16,10 @@ const outageTries = 12
 // an hour after one of ten.
 func (l *Loop) retryDuringOutage(t *telemetry.Trace) {
 	now := l.opts.Clock.Now()
-	t.Try.Next = now.Add(echoMost)
-	l.queue.EnqueueAfter(t.Key(), telemetry.Cause{Kind: telemetry.CauseBackoff, At: now, Code: string(t.Result), Due: t.Try.Next}, echoMost)
+	t.Try.Next = l.queue.EnqueueAfter(t.Key(), telemetry.Cause{Kind: telemetry.CauseBackoff, At: now, Code: string(t.Result), Due: now.Add(echoMost)}, echoMost)
+	if t.Try.Next.IsZero() { // The loop ends.
+		return
+	}
 	t.Timers = append(t.Timers, decision.Timer{At: t.Try.Next, Code: telemetry.CodeBackoff})
 }
 

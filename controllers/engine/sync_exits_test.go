@@ -401,3 +401,20 @@ func TestTriesAreSaid(t *testing.T) {
 		}
 	}
 }
+
+// A key that fails while a timer or an earlier back-off still runs is tried when the first of them ends, and says so.
+func TestTryAtAnEarlierTime(t *testing.T) {
+	l := New(Settings{Name: "test"}, fake.NewClientset(), Options{Logger: slog.New(slog.DiscardHandler)})
+	x := &telemetry.Trace{Object: telemetry.Object{Loop: "test", Namespace: "shop", Name: "web"}, Result: telemetry.ResultFailed}
+	l.requeue(x)
+	first := x.Try.Next
+	for range outageTries {
+		if l.requeue(x); !x.Try.Next.Equal(first) || !x.Timers[len(x.Timers)-1].At.Equal(first) {
+			t.Errorf("try %d is at %v, want %v", x.Try.Number, x.Try.Next, first)
+		}
+	}
+	x.Failure = FailureOf(&url.Error{Op: "Get", URL: "https://cluster", Err: syscall.ECONNREFUSED})
+	if l.requeue(x); !x.Try.Next.Equal(first) {
+		t.Errorf("in an outage the try is at %v, want %v", x.Try.Next, first)
+	}
+}

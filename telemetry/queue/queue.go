@@ -155,22 +155,22 @@ func (q *Queue[K]) Enqueue(key K, c telemetry.Cause) {
 // time per key, the earliest that was asked for, and the sync at that time takes
 // the causes of all. A wait that is not positive is none. The cause's Due is set
 // unless it says one: give the same Due to a timer that is armed again, and it is
-// kept once.
-func (q *Queue[K]) EnqueueAfter(key K, c telemetry.Cause, wait time.Duration) {
+// kept once. It returns when the key runs. Zero is never: the queue was shut down.
+func (q *Queue[K]) EnqueueAfter(key K, c telemetry.Cause, wait time.Duration) time.Time {
 	q.gate.RLock()
 	defer q.gate.RUnlock()
 	if q.stopped {
-		return
+		return time.Time{}
 	}
-	q.table.arm(key, c, wait)
+	due := q.table.arm(key, c, wait)
 	if q.live != nil {
 		q.live.AddAfter(key, wait)
 	}
+	return due
 }
 
-// Retry makes the key run when the rate limiter allows it, and returns when
-// that is, except that an earlier time asked for before still holds. Zero is never:
-// the queue was shut down.
+// Retry makes the key run when the rate limiter allows it, or at an earlier time that
+// was asked for before, and returns when that is. Zero is never: the queue was shut down.
 func (q *Queue[K]) Retry(key K, c telemetry.Cause) time.Time {
 	q.gate.RLock()
 	defer q.gate.RUnlock()

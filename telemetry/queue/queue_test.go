@@ -272,6 +272,35 @@ func TestAnEventDoesNotDisarmATimer(t *testing.T) {
 	})
 }
 
+// A key has one time, the earliest that was asked for: that of a retry may be another's.
+func TestDueOfATimeThatHolds(t *testing.T) {
+	inBubble(t, Options[string]{}, func(t *testing.T, q *Queue[string]) {
+		start := time.Now()
+		if due := q.EnqueueAfter("web", timer("deadline"), 7*time.Millisecond); !due.Equal(start.Add(7 * time.Millisecond)) {
+			t.Errorf("the timer is due after %v", due.Sub(start))
+		}
+		for n, want := range []time.Duration{5, 5, 5} { // The back-offs are 5, 10 and 20 ms.
+			if due := q.Retry("web", timer("refused")); !due.Equal(start.Add(want * time.Millisecond)) {
+				t.Errorf("failure %d: due after %v, want %v ms", n, due.Sub(start), want)
+			}
+			synctest.Wait()
+		}
+		if due := q.EnqueueAfter("web", timer("deadline"), time.Minute); !due.Equal(start.Add(5 * time.Millisecond)) {
+			t.Errorf("the timer is due after %v", due.Sub(start))
+		}
+		if due := q.EnqueueAfter("web", timer("now"), 0); !due.Equal(start) {
+			t.Errorf("at once is after %v", due.Sub(start))
+		}
+		synctest.Wait()
+		q.Done(mustGet(t, q).Key)
+		pass(5 * time.Millisecond)
+		mustGet(t, q)
+		if due := q.Retry("web", timer("refused")); !due.Equal(start.Add(45 * time.Millisecond)) {
+			t.Errorf("after they ended: due after %v", due.Sub(start))
+		}
+	})
+}
+
 func TestRetryBacksOffUntilForgotten(t *testing.T) {
 	inBubble(t, Options[string]{}, func(t *testing.T, q *Queue[string]) {
 		for n, wait := range []time.Duration{5, 10, 20, 40, 80} {

@@ -35,7 +35,7 @@ type keyTable[K comparable] struct {
 
 	// inAdd and landed answer what became of the one Add under way.
 	inAdd, landed bool
-	// failing is the cause of the one Retry under way, due its time.
+	// failing is the cause of the one Retry under way, due when its key runs.
 	failing *telemetry.Cause
 	due     time.Time
 
@@ -202,8 +202,8 @@ func (t *keyTable[K]) enqueued(key K, c telemetry.Cause) {
 	e.next.add(t.stamp(c))
 }
 
-// arm records the cause of a timer.
-func (t *keyTable[K]) arm(key K, c telemetry.Cause, wait time.Duration) {
+// arm records the cause of a timer, and returns when the key runs.
+func (t *keyTable[K]) arm(key K, c telemetry.Cause, wait time.Duration) time.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.timers++
@@ -211,19 +211,20 @@ func (t *keyTable[K]) arm(key K, c telemetry.Cause, wait time.Duration) {
 	if c.Due.IsZero() {
 		c.Due = t.clock.Now().Add(wait)
 	}
-	t.delays(t.entry(key), c, wait)
+	return t.delays(t.entry(key), c, wait)
 }
 
-// delays is client-go's rule: no wait is an Add, and of two times the earlier stays.
-func (t *keyTable[K]) delays(e *keyEntry, c telemetry.Cause, wait time.Duration) {
+// delays is client-go's rule: no wait is an Add, and of two times the earlier stays. It
+// returns when the key runs.
+func (t *keyTable[K]) delays(e *keyEntry, c telemetry.Cause, wait time.Duration) time.Time {
+	now := t.clock.Now()
 	if wait <= 0 {
 		t.wants(e, c)
 		if t.live {
 			e.unwaited++
 		}
-		return
+		return now
 	}
-	now := t.clock.Now()
 	due := now.Add(wait)
 	if e.due.IsZero() {
 		e.armedSince = now
@@ -232,6 +233,7 @@ func (t *keyTable[K]) delays(e *keyEntry, c telemetry.Cause, wait time.Duration)
 		e.due = due
 	}
 	e.armed.addTimer(c)
+	return e.due
 }
 
 // timerFired is the end of a wait: client-go has one time per key, so that nothing is
@@ -271,17 +273,16 @@ func (t *keyTable[K]) backedOff(key K, wait time.Duration, attempts int) {
 	defer t.mu.Unlock()
 	e := t.entry(key)
 	e.backoff, e.attempts = wait, attempts
-	t.due = t.clock.Now().Add(wait)
 	if t.failing == nil {
 		return
 	}
 	c := *t.failing
 	t.failing = nil
-	c.Due, e.code = t.due, c.Code
-	t.delays(e, c, wait)
+	c.Due, e.code = t.clock.Now().Add(wait), c.Code
+	t.due = t.delays(e, c, wait)
 }
 
-// retryDue is the time that backedOff recorded last.
+// retryDue is when the key of the last Retry runs.
 func (t *keyTable[K]) retryDue() time.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -194,7 +194,9 @@ func keyWhy(k telemetry.KeyState) views.Text {
 	var t views.Text
 	if k.Phase == telemetry.KeyWaiting {
 		switch {
-		case k.Attempts > 0 && k.Backoff > 0:
+		case k.Attempts > 0 && outlasts(k):
+			t = t.Plain("tries again before its last back-off is over: an earlier time still holds")
+		case k.Attempts > 0 && k.Backoff > 0 && k.Folded == 0:
 			t = t.Plain("tries again " + prose.Span(k.Backoff) + " after the last try")
 		case k.Attempts > 0:
 			t = t.Plain("tries again after an error")
@@ -218,6 +220,16 @@ func keyWhy(k telemetry.KeyState) views.Text {
 		return views.Say("its causes are being handled by the running sync")
 	}
 	return t
+}
+
+// outlasts reports whether the last back-off of a key would end after it runs.
+func outlasts(k telemetry.KeyState) bool {
+	for _, c := range slices.Backward(k.Causes) {
+		if c.Kind == telemetry.CauseBackoff {
+			return c.Due.After(k.Due)
+		}
+	}
+	return false
 }
 
 func unseen(l telemetry.LoopState) []views.Unseen {
