@@ -28,6 +28,9 @@ func (p *teller) deadlineOver() bool {
 		lead = words("no progress for ").Since(since)
 	}
 	after := words("nothing is rolled back and no retry is scheduled")
+	if slices.ContainsFunc(p.relevant(), podsRefusedBy) {
+		after = words("nothing is rolled back") // Its ReplicaSet goes on trying.
+	}
 	f := p.blocker()
 	if f == nil {
 		lead = append(lead.Say(", "), p.ready()...)
@@ -40,7 +43,7 @@ func (p *teller) deadlineOver() bool {
 // its own are gone has not failed.
 func (p *teller) podsRefused() bool {
 	f := p.blocker()
-	if f == nil || !diagnosis.IsRefusal(f.Code) && f.Code != diagnosis.Delete || f.Code == diagnosis.Quota && !f.NeedsAction {
+	if f == nil || !podsRefusedBy(*f) || f.Code == diagnosis.Quota && !f.NeedsAction {
 		return false
 	}
 	p.out.Since = f.Since
@@ -49,6 +52,11 @@ func (p *teller) podsRefused() bool {
 		then = p.whilePaused(then)
 	}
 	return p.fails(f.Code, p.blockedLead(nil), p.clock(p.fit(then)))
+}
+
+// podsRefusedBy reports whether a finding is that a ReplicaSet may not create or delete pods.
+func podsRefusedBy(f decision.Finding) bool {
+	return diagnosis.IsRefusal(f.Code) || f.Code == diagnosis.Delete
 }
 
 // blocked is a rollout of which it is known why it does not go on.
