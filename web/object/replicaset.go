@@ -1,6 +1,7 @@
 package object
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -106,19 +107,27 @@ func podOf(snap *replicaset.Snapshot, p *replicaset.Pod) (v views.Pod, available
 	default:
 		v.State = views.Mark{Tone: views.Waiting, Word: "not ready"}
 	}
-	if p.Reason != "" && !p.Ready {
-		v.Why = views.Text{}.Code(p.Reason)
-		if !p.Since.IsZero() {
-			v.Why = v.Why.Plain(" for ").Since(p.Since)
-		}
-		if p.Message != "" {
-			v.Why = v.Why.Plain(", " + prose.Clip(p.Message, 200))
-		}
+	if d := p.Disruption; d != nil { // What became of its containers is the effect.
+		v.Why = whyNot(cmp.Or(d.Reason, d.Target), d.Message, d.At)
+	} else if p.Reason != "" && !p.Ready {
+		v.Why = whyNot(p.Reason, p.Message, p.Since)
 	}
 	if !p.Mine {
 		v.Why = v.Why.Plain(" an orphan that matches")
 	}
 	return v, available
+}
+
+// whyNot is a reason, for how long, and its message.
+func whyNot(reason, message string, since time.Time) views.Text {
+	t := views.Text{}.Code(reason)
+	if !since.IsZero() {
+		t = t.Plain(" for ").Since(since)
+	}
+	if message != "" {
+		t = t.Plain(", " + prose.Clip(message, 200))
+	}
+	return t
 }
 
 // victimsOf finds the newest sync, up to the one under the cursor, that chose
