@@ -181,7 +181,7 @@ func (b *replicaSetController) podAdded(pod *corev1.Pod, initial bool) {
 	}
 	ref := metav1.GetControllerOf(pod)
 	if ref == nil {
-		b.matching(pod, cause)
+		b.matching(pod, cause, "")
 		return
 	}
 	if rs := b.resolve(pod.Namespace, ref); rs != nil {
@@ -202,17 +202,17 @@ func (b *replicaSetController) podUpdated(old, pod *corev1.Pod) {
 	}
 	before, after := metav1.GetControllerOf(old), metav1.GetControllerOf(pod)
 	moved := !engine.SameRef(before, after)
-	if moved && before != nil {
-		if rs := b.resolve(pod.Namespace, before); rs != nil {
-			b.Enqueue(engine.KeyOf(rs), cause)
-		}
+	former := ""
+	if rs := b.resolve(pod.Namespace, before); rs != nil && moved {
+		former = engine.KeyOf(rs)
+		b.Enqueue(former, cause)
 	}
 	if after != nil {
 		b.ownedPodUpdated(old, pod, after, cause)
 		return
 	}
 	if moved || relabelled {
-		b.matching(pod, cause)
+		b.matching(pod, cause, former)
 	}
 }
 
@@ -240,15 +240,15 @@ func (b *replicaSetController) podDeleted(pod *corev1.Pod, cause telemetry.Cause
 	b.Enqueue(engine.KeyOf(rs), cause)
 }
 
-// matching enqueues every owner that could adopt an orphan.
-func (b *replicaSetController) matching(pod *corev1.Pod, cause telemetry.Cause) {
+// matching enqueues every owner that could adopt an orphan, but for its former one, which is enqueued already.
+func (b *replicaSetController) matching(pod *corev1.Pod, cause telemetry.Cause, former string) {
 	if len(pod.Labels) == 0 {
 		return
 	}
 	for _, rs := range b.owners.list(pod.Namespace) {
 		selector, err := metav1.LabelSelectorAsSelector(rs.Spec.Selector)
-		if err == nil && !selector.Empty() && selector.Matches(labels.Set(pod.Labels)) {
-			b.Enqueue(engine.KeyOf(rs), cause)
+		if key := engine.KeyOf(rs); key != former && err == nil && !selector.Empty() && selector.Matches(labels.Set(pod.Labels)) {
+			b.Enqueue(key, cause)
 		}
 	}
 }

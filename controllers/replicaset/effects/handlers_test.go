@@ -178,6 +178,24 @@ func TestCausesOfPods(t *testing.T) {
 	}
 }
 
+// A pod that its ReplicaSet lets go of is one cause for it, though it matches its selector still.
+func TestReleasedPodIsOneCause(t *testing.T) {
+	caches := newReplicaSetCaches(t)
+	labels := map[string]string{"app": "web"}
+	for _, name := range []string{"web", "other"} {
+		caches.Add(t, &appsv1.ReplicaSet{ObjectMeta: lab.Object(name, name, "1", labels, nil), Spec: appsv1.ReplicaSetSpec{Selector: &metav1.LabelSelector{MatchLabels: labels}}})
+	}
+	pod := func(rv string, owner *metav1.OwnerReference) *corev1.Pod {
+		return &corev1.Pod{ObjectMeta: lab.Object("p", "p", rv, labels, owner)}
+	}
+	caches.replicaSets.podHandler().OnUpdate(pod("2", lab.OwnedBy("ReplicaSet", "web", "web")), pod("3", nil))
+	for _, key := range []string{"shop/web", "shop/other"} {
+		if state, _ := lab.KeyState(caches.replicaSets.Loop, key); len(state.Causes) != 1 {
+			t.Errorf("%s has the causes %+v", key, state.Causes)
+		}
+	}
+}
+
 // The same for what keeps pods.
 func TestGoneReplicaSetLeavesNothing(t *testing.T) {
 	b := newReplicaSetCaches(t).replicaSets
