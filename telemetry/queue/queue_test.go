@@ -280,8 +280,9 @@ func TestDueOfATimeThatHolds(t *testing.T) {
 			t.Errorf("the timer is due after %v", due.Sub(start))
 		}
 		for n, want := range []time.Duration{5, 5, 5} { // The back-offs are 5, 10 and 20 ms.
-			if due := q.Retry("web", timer("refused")); !due.Equal(start.Add(want * time.Millisecond)) {
-				t.Errorf("failure %d: due after %v, want %v ms", n, due.Sub(start), want)
+			want *= time.Millisecond
+			if due := q.Retry("web", timer("refused")); !due.Equal(start.Add(want)) {
+				t.Errorf("failure %d: due after %v, want %v", n, due.Sub(start), want)
 			}
 			synctest.Wait()
 		}
