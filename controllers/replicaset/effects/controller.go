@@ -203,9 +203,11 @@ func (b *replicaSetController) podUpdated(old, pod *corev1.Pod) {
 	before, after := metav1.GetControllerOf(old), metav1.GetControllerOf(pod)
 	moved := !engine.SameRef(before, after)
 	former := ""
-	if rs := b.resolve(pod.Namespace, before); rs != nil && moved {
-		former = engine.KeyOf(rs)
-		b.Enqueue(former, cause)
+	if moved {
+		if rs := b.resolve(pod.Namespace, before); rs != nil {
+			former = engine.KeyOf(rs)
+			b.Enqueue(former, cause)
+		}
 	}
 	if after != nil {
 		b.ownedPodUpdated(old, pod, after, cause)
