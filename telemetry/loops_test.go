@@ -127,6 +127,13 @@ func (s *sized) Without(kind, name string) decision.Snapshot {
 	return &earlier
 }
 
+func (s *sized) Beneath() (kind string, names []string) {
+	for _, x := range s.ReplicaSets {
+		names = append(names, x.Name)
+	}
+	return "ReplicaSet", names
+}
+
 type sizedCore struct{ *sized }
 
 func (c sizedCore) Decide() (v decision.Verdict) {

@@ -85,23 +85,28 @@ func (s *Shadow) versions(base, seenIn *Trace, w *Cause) iter.Seq[version] {
 // streams are the changes that the last syncs of an object up to base have seen, and of its siblings
 // those of what they share.
 func (s *Shadow) streams(r *rewinder, seenIn *Trace) (list []stream) {
+	put := func(t *Trace, c *Cause, other bool) {
+		kind, _, name, named := t.Called(c.Object)
+		if !named || c.Sync != 0 || c.written() == "" || other && kind == r.own {
+			return
+		}
+		at := slices.IndexFunc(list, func(x stream) bool { return x.kind == kind })
+		if at < 0 {
+			at = len(list)
+			list = append(list, stream{kind: kind})
+		}
+		list[at].events = append(list[at].events, streamed{c, name, t.Seq < seenIn.Seq, other})
+	}
 	add := func(t *Trace, other bool) {
 		for i := range t.Causes {
-			c := &t.Causes[i]
-			kind, _, name, named := t.Called(c.Object)
-			if !named || c.Sync != 0 || c.written() == "" || other && kind == r.own {
-				continue
-			}
-			at := slices.IndexFunc(list, func(x stream) bool { return x.kind == kind })
-			if at < 0 {
-				at = len(list)
-				list = append(list, stream{kind: kind})
-			}
-			list[at].events = append(list[at].events, streamed{c, name, t.Seq < seenIn.Seq, other})
+			put(t, &t.Causes[i], other)
 		}
 	}
 	for _, t := range r.past {
 		add(t, false)
+		for _, c := range r.cameBefore(t) {
+			put(t, c, false)
+		}
 	}
 	for _, sibling := range r.kin {
 		for _, t := range s.last.of(sibling) {
@@ -112,6 +117,40 @@ func (s *Shadow) streams(r *rewinder, seenIn *Trace) (list []stream) {
 		slices.SortStableFunc(list[i].events, func(a, b streamed) int { return compareVersions(a.cause.written(), b.cause.written()) })
 	}
 	return list
+}
+
+// cameBefore are causes for what the sync that was the first to see its own object saw beneath it, written later
+// and yet shown earlier: it caused no sync, as its owner was not known. Another cache may have shown it last.
+func (r *rewinder) cameBefore(t *Trace) (list []*Cause) {
+	i := slices.IndexFunc(t.Causes, func(c Cause) bool {
+		kind, _, name, named := t.Called(c.Object)
+		return named && c.Kind == CauseAdded && kind == r.own && name == t.Name
+	})
+	now, ok := r.shadow.decoded(t).(decision.Versioned)
+	if i < 0 || !ok {
+		return nil
+	}
+	kind, names := now.Beneath()
+	for _, name := range names {
+		c := Cause{Kind: CauseAdded, Object: kind + " " + name, At: t.Causes[i].At, NewRV: now.VersionOf(kind, name)}
+		if first := r.first(c.Object); first != nil {
+			c.NewRV = first.OldRV // None if it was added.
+		}
+		if after(c.NewRV, t.Causes[i].NewRV) {
+			list = append(list, &c)
+		}
+	}
+	return list
+}
+
+// first is the first change of an object that is known; nil for none.
+func (r *rewinder) first(object string) *Cause {
+	for _, t := range r.past {
+		if i := slices.IndexFunc(t.Causes, func(c Cause) bool { return c.Object == object }); i >= 0 {
+			return &t.Causes[i]
+		}
+	}
+	return nil
 }
 
 // rewinder takes changes back, with what earlier syncs have seen of the objects.

@@ -79,6 +79,31 @@ func TestStreams(t *testing.T) {
 	}
 }
 
+// TestWhatCameBeforeItsOwner: objects that were written after their owner, and that no cause brought, were seen before it.
+func TestWhatCameBeforeItsOwner(t *testing.T) {
+	w := newWatching(t)
+	sets := func(names ...string) (list []sizedSet) {
+		for i, name := range names {
+			list = append(list, sizedSet{Name: name, RV: fmt.Sprint(4 + 2*i)})
+		}
+		return list
+	}
+	added := func(object, rv string) Cause { return Cause{Kind: CauseAdded, Object: object, NewRV: rv} }
+	w.on(sized{RV: "5", ReplicaSets: sets("older", "silent", "told", "changed")}, added("Deployment web", "5"), added("ReplicaSet told", "8"), modified("ReplicaSet changed", "9", "10", ""))
+	w.on(sized{RV: "5", ReplicaSets: sets("older", "silent", "told", "changed", "later")}, modified("ReplicaSet silent", "6", "11", ""))
+	w.shadow.begin()
+	r := &rewinder{shadow: w.shadow, past: w.shadow.last.of(object("web")), own: "Deployment"}
+	var got []string
+	for _, x := range r.past {
+		for _, c := range r.cameBefore(x) {
+			got = append(got, c.Object+" "+c.NewRV)
+		}
+	}
+	if want := []string{"ReplicaSet silent 6", "ReplicaSet changed 9"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // TestVersionsAreBounded: so many changes are taken back one by one, and then all others at once; and a write is decided on
 // so many versions.
 func TestVersionsAreBounded(t *testing.T) {

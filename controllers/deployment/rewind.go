@@ -149,6 +149,14 @@ func (s *Snapshot) Without(kind, name string) decision.Snapshot {
 	return &earlier
 }
 
+// Beneath are the ReplicaSets; see decision.Versioned.
+func (s *Snapshot) Beneath() (kind string, names []string) {
+	for i := range s.ReplicaSets {
+		names = append(names, s.ReplicaSets[i].Name)
+	}
+	return Loop.Sizes, names
+}
+
 // AsOf is a copy as of another moment; see decision.Versioned.
 func (s *Snapshot) AsOf(now time.Time, _ decision.Snapshot) decision.Snapshot {
 	earlier := *s

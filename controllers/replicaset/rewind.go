@@ -123,6 +123,14 @@ func (s *Snapshot) Without(kind, name string) decision.Snapshot {
 	return &earlier
 }
 
+// Beneath are its pods; see decision.Versioned.
+func (s *Snapshot) Beneath() (kind string, names []string) {
+	for i := range s.Pods {
+		names = append(names, s.Pods[i].Name)
+	}
+	return "Pod", names
+}
+
 // AsOf is a copy as of another moment, with the pods of its siblings as they were; see
 // decision.Versioned.
 func (s *Snapshot) AsOf(now time.Time, was decision.Snapshot) decision.Snapshot {

@@ -106,6 +106,8 @@ type Versioned interface {
 	AsOf(now time.Time, was Snapshot) Snapshot
 	// Without is a copy that has no such object; nil where this has none either.
 	Without(kind, name string) Snapshot
+	// Beneath are the objects that it has beside the one that it is of, which are of one kind.
+	Beneath() (kind string, names []string)
 }
 
 // Departing is a snapshot of a loop that does not do everything as upstream does.

@@ -41,35 +41,62 @@ func TestShadowOfAPodThatEnds(t *testing.T) {
 		shadow, at := telemetry.NewShadow(decision.Loops{replicaset.Loop}), time.Date(2026, time.November, 21, 3, 0, 0, 0, time.UTC)
 		sync := func(rv string, status counted, causes []telemetry.Cause, pods ...replicaset.Pod) {
 			at = at.Add(time.Second)
-			for i := range causes {
-				causes[i].At = at
-			}
-			on := &replicaset.Snapshot{Version: replicaset.SnapshotVersion, Kind: "ReplicaSet", Namespace: "shop", Name: "web", UID: "web", RV: rv, Now: at, Found: true, Generation: 1,
-				Want: 2, Burst: 500, CountTerminating: true, Pods: pods, Status: status.decidedOn()}
-			x := &telemetry.Trace{Epoch: "e", Seq: uint64(at.Unix()), Object: telemetry.Object{Loop: "replicaset", Namespace: "shop", Name: "web"}, Causes: causes, Ended: at}
-			var err error
-			if x.Snapshot, err = telemetry.SnapshotOf(on); err != nil {
-				t.Fatal(err)
-			}
-			run := decision.Sync{Core: on.Begin()}
-			run.Run(decision.Nobody)
-			x.Rounds, x.Report = run.Rounds, run.Report
-			shadow.Add([]*telemetry.Trace{x}, 0)
+			shadow.Add([]*telemetry.Trace{watched(t, at, rv, status.decidedOn(), causes, pods...)}, 0)
 		}
 		sync("9", c.was, nil, running("a"), c.seen)
 		causes := append(c.before, telemetry.Cause{Kind: telemetry.CauseModified, Object: "ReplicaSet web", OldRV: "9", NewRV: "13", Manager: telemetry.ControllerManager,
 			Fields: family.ReplicaSetFields(c.was.published(), c.is.published())})
 		sync("13", c.is, append(append(causes, c.after...), telemetry.Cause{Kind: telemetry.CauseDeleted, Object: "Pod b", OldRV: "15"}), running("a"))
 
-		state, got := shadow.State(at.Add(telemetry.ShadowSettles+1)), uint64(0)
-		for _, q := range state.Questions {
-			if q.Aspect == decision.AspectStatus {
-				got += q.Counts[c.want]
-			}
+		wantStatus(t, name, shadow.State(at.Add(telemetry.ShadowSettles+1)), c.want)
+	}
+}
+
+// TestShadowOfAPodBeforeItsReplicaSet: another controller's status that does not tell of a pod agrees, where the pod's event
+// came here before that of its ReplicaSet and caused no sync.
+func TestShadowOfAPodBeforeItsReplicaSet(t *testing.T) {
+	for rv, want := range map[string]telemetry.ShadowVerdict{"666": telemetry.ShadowBehind, "664": telemetry.ShadowUnexplained} {
+		shadow, at := telemetry.NewShadow(decision.Loops{replicaset.Loop}), time.Date(2026, time.November, 21, 3, 0, 0, 0, time.UTC)
+		pod := replicaset.Pod{Name: "a", UID: "a", RV: rv, Mine: true, Matches: true, FullLabels: true, Phase: "Pending"}
+		none := counted{0, 0, 0}
+		shadow.Add([]*telemetry.Trace{watched(t, at, "665", replicaset.Status{}, []telemetry.Cause{{Kind: telemetry.CauseAdded, Object: "ReplicaSet web", NewRV: "665"}}, pod)}, 0)
+		at = at.Add(time.Second)
+		shadow.Add([]*telemetry.Trace{watched(t, at, "669", none.decidedOn(), []telemetry.Cause{{Kind: telemetry.CauseModified, Object: "ReplicaSet web", OldRV: "665", NewRV: "669",
+			Manager: telemetry.ControllerManager, Fields: family.ReplicaSetFields(&appsv1.ReplicaSet{}, none.published())}}, pod)}, 0)
+		wantStatus(t, "pod "+rv, shadow.State(at.Add(telemetry.ShadowSettles+1)), want)
+	}
+}
+
+// watched is a sync that decides on a ReplicaSet of these pods, and does nothing.
+func watched(t *testing.T, at time.Time, rv string, status replicaset.Status, causes []telemetry.Cause, pods ...replicaset.Pod) *telemetry.Trace {
+	t.Helper()
+	for i := range causes {
+		causes[i].At = at
+	}
+	on := &replicaset.Snapshot{Version: replicaset.SnapshotVersion, Kind: "ReplicaSet", Namespace: "shop", Name: "web", UID: "web", RV: rv, Now: at, Found: true, Generation: 1,
+		Want: 2, Burst: 500, CountTerminating: true, Pods: pods, Status: status}
+	x := &telemetry.Trace{Epoch: "e", Seq: uint64(at.Unix()), Object: telemetry.Object{Loop: "replicaset", Namespace: "shop", Name: "web"}, Causes: causes, Ended: at}
+	var err error
+	if x.Snapshot, err = telemetry.SnapshotOf(on); err != nil {
+		t.Fatal(err)
+	}
+	run := decision.Sync{Core: on.Begin()}
+	run.Run(decision.Nobody)
+	x.Rounds, x.Report = run.Rounds, run.Report
+	return x
+}
+
+// wantStatus checks that one status was compared with that verdict.
+func wantStatus(t *testing.T, name string, state telemetry.ShadowState, want telemetry.ShadowVerdict) {
+	t.Helper()
+	got := uint64(0)
+	for _, q := range state.Questions {
+		if q.Aspect == decision.AspectStatus {
+			got += q.Counts[want]
 		}
-		if got != 1 {
-			t.Errorf("%s: the status does not come out as %s: %+v", name, c.want, state)
-		}
+	}
+	if got != 1 {
+		t.Errorf("%s: the status does not come out as %s: %+v", name, want, state)
 	}
 }
 
