@@ -218,9 +218,11 @@ func (b *deploymentController) replicaSetUpdated(old, rs *appsv1.ReplicaSet) {
 	cause := changes.Modified(family.KindReplicaSet, old, rs, changed, b.Author(old, rs, changed), b.now())
 	before, after := metav1.GetControllerOf(old), metav1.GetControllerOf(rs)
 	moved := !engine.SameRef(before, after)
-	if moved && before != nil {
+	former := ""
+	if moved {
 		if d := b.resolve(rs.Namespace, before); d != nil {
-			b.Enqueue(engine.KeyOf(d), cause)
+			former = engine.KeyOf(d)
+			b.Enqueue(former, cause)
 		}
 	}
 	if after != nil {
@@ -231,7 +233,7 @@ func (b *deploymentController) replicaSetUpdated(old, rs *appsv1.ReplicaSet) {
 		return
 	}
 	if moved || !labels.Equals(old.Labels, rs.Labels) {
-		b.matching(rs, cause)
+		b.matching(rs, cause, former)
 	}
 }
 
@@ -245,7 +247,7 @@ func (b *deploymentController) replicaSetDeleted(rs *appsv1.ReplicaSet, tombston
 func (b *deploymentController) concerns(rs *appsv1.ReplicaSet, cause telemetry.Cause) {
 	ref := metav1.GetControllerOf(rs)
 	if ref == nil {
-		b.matching(rs, cause)
+		b.matching(rs, cause, "")
 		return
 	}
 	if d := b.resolve(rs.Namespace, ref); d != nil {
@@ -253,15 +255,16 @@ func (b *deploymentController) concerns(rs *appsv1.ReplicaSet, cause telemetry.C
 	}
 }
 
-func (b *deploymentController) matching(rs *appsv1.ReplicaSet, cause telemetry.Cause) {
+// matching enqueues every Deployment that could adopt an orphan, but for its former one, which is enqueued already.
+func (b *deploymentController) matching(rs *appsv1.ReplicaSet, cause telemetry.Cause, former string) {
 	if len(rs.Labels) == 0 {
 		return
 	}
 	all, _ := b.deployments.Deployments(rs.Namespace).List(labels.Everything()) // A lister over a cache does not fail.
 	for _, d := range all {
 		selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector)
-		if err == nil && !selector.Empty() && selector.Matches(labels.Set(rs.Labels)) {
-			b.Enqueue(engine.KeyOf(d), cause)
+		if key := engine.KeyOf(d); key != former && err == nil && !selector.Empty() && selector.Matches(labels.Set(rs.Labels)) {
+			b.Enqueue(key, cause)
 		}
 	}
 }

@@ -302,3 +302,21 @@ func seenByInformers(t *testing.T, managers *changes.Managers, uid types.UID, rv
 	_, err := managers.Strip(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{UID: uid, ResourceVersion: rv, ManagedFields: entries}})
 	lab.Check(t, err)
 }
+
+// A ReplicaSet that its Deployment lets go of is one cause for it, though it matches its selector still.
+func TestReleasedReplicaSetIsOneCause(t *testing.T) {
+	caches := newDeploymentCaches(t)
+	labels := map[string]string{"app": "web"}
+	for _, name := range []string{"web", "other"} {
+		caches.Add(t, &appsv1.Deployment{ObjectMeta: lab.Object(name, name, "1", labels, nil), Spec: appsv1.DeploymentSpec{Selector: &metav1.LabelSelector{MatchLabels: labels}}})
+	}
+	set := func(rv string, owner *metav1.OwnerReference) *appsv1.ReplicaSet {
+		return &appsv1.ReplicaSet{ObjectMeta: lab.Object("web-1", "r", rv, labels, owner)}
+	}
+	caches.deployments.replicaSetUpdated(set("2", lab.OwnedBy("Deployment", "web", "web")), set("3", nil))
+	for _, key := range []string{"shop/web", "shop/other"} {
+		if state, _ := lab.KeyState(caches.deployments.Loop, key); len(state.Causes) != 1 {
+			t.Errorf("%s has the causes %+v", key, state.Causes)
+		}
+	}
+}
