@@ -119,6 +119,23 @@ func (t Text) At(now time.Time) string {
 	return b.String()
 }
 
+// Roughly is the text in plain words as of now, with ages and countdowns that change once a minute
+// at most: for what a reader hears, and for what is sent again with every change.
+func (t Text) Roughly(now time.Time) string {
+	var b strings.Builder
+	for _, r := range t {
+		switch r.Kind {
+		case Until:
+			b.WriteString(prose.Rough(r.At.Sub(now)))
+		case Since:
+			b.WriteString(prose.Rough(now.Sub(r.At)))
+		default:
+			b.WriteString(r.at(now))
+		}
+	}
+	return b.String()
+}
+
 func (r Run) at(now time.Time) string {
 	switch {
 	case r.Kind == Clock:

@@ -82,6 +82,21 @@ func TestWordsStandStill(t *testing.T) {
 	}
 }
 
+// TestRoughly: what a reader hears has its ages and countdowns, and changes no more than once a minute.
+func TestRoughly(t *testing.T) {
+	text := Say("again in ").Until(at.Add(31 * time.Second)).Plain(", for ").Since(at.Add(-125 * time.Second)).Plain(", since ").Clock(at)
+	for after, want := range map[time.Duration]string{
+		0:                "again in less than a minute, for 2m, since 03:02:54",
+		20 * time.Second: "again in less than a minute, for 2m, since 03:02:54",
+		3 * time.Hour:    "again in less than a minute, for 3h, since 03:02:54",
+		76 * time.Hour:   "again in less than a minute, for 3d, since 03:02:54",
+	} {
+		if got := text.Roughly(at.Add(after)); got != want {
+			t.Errorf("after %s it is %q, want %q", after, got, want)
+		}
+	}
+}
+
 func TestTextAsJSON(t *testing.T) {
 	for want, text := range map[string]Text{
 		`"plain and code"`: Say("plain and ").Code("code"),

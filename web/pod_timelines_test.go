@@ -101,7 +101,8 @@ func TestScopeOfTheStory(t *testing.T) {
 			t.Errorf("the lane of %s says %q", l.Own, note)
 		}
 	}
-	for _, want := range []string{"shop/web is waiting: 3 new pods cannot pull", "10 new, 1 old, 8 available; floor 8, ceiling 13.", "Pod " + v.Pods[0].Owner + v.Pods[0].Own + " cannot pull"} {
+	for _, want := range []string{"shop/web is waiting: 3 new pods cannot pull", "10 new, 1 old, 8 available; floor 8, ceiling 13.",
+		"Pod " + v.Pods[0].Owner + v.Pods[0].Own + " cannot pull registry.example/shop/web:3.4.0 (not found), for 13m."} {
 		if !strings.Contains(v.Label, want) {
 			t.Errorf("the picture does not say %q: %s", want, v.Label)
 		}

@@ -123,6 +123,21 @@ func Span(d time.Duration) string {
 	}
 }
 
+// Rough is a length of time by its largest unit alone, for what is not to change every second:
+// 4m, 2h, 6d.
+func Rough(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return "less than a minute"
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	case d < day:
+		return fmt.Sprintf("%dh", d/time.Hour)
+	default:
+		return fmt.Sprintf("%dd", d/day)
+	}
+}
+
 func two(d, big time.Duration, bigName string, small time.Duration, smallName string) string {
 	if rest := d % big / small; rest > 0 {
 		return fmt.Sprintf("%d%s %d%s", d/big, bigName, rest, smallName)

@@ -208,7 +208,7 @@ func (s *Drawer) Pods(at time.Time, x *subject.Subject, snap *replicaset.Snapsho
 	v.Lanes = []views.ScopeLane{s.lane(box, s.KindOf(x.Object.Loop)+" syncs", points)}
 	s.setLanes(v, x, box, known)
 	s.Outage().FreezeLanes(v, x.Newest)
-	v.Label = "Pods from " + v.Span + " UTC. " + words.Digits(last.Ceiling) + " wanted, " + words.Digits(last.NewSize) + " present, " + words.Digits(last.Available) + " available." + laneFinding(v)
+	v.Label = "Pods from " + v.Span + " UTC. " + words.Digits(last.Ceiling) + " wanted, " + words.Digits(last.NewSize) + " present, " + words.Digits(last.Available) + " available." + laneFinding(v, at)
 	return v
 }
 

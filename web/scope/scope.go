@@ -108,22 +108,22 @@ func (s *Drawer) scopeLabel(v *views.Scope, x *subject.Subject, last timeline.Po
 		text += fmt.Sprintf("; floor %d, ceiling %d", last.Floor, last.Ceiling)
 	}
 	text += "."
-	if said := s.SaidNow(x.Newest, now); said.State != "" {
-		text = x.Object.Key() + " " + said.Verb + " " + said.State + ": " + words.Text(said.Lead, false).String() + ". " + text
+	if said, at := s.SaidThen(x.Newest, now); said.State != "" {
+		text = x.Object.Key() + " " + said.Verb + " " + said.State + ": " + words.Text(said.Lead, false).Roughly(at) + ". " + text
 	}
-	return text + laneFinding(v)
+	return text + laneFinding(v, now)
 }
 
 // laneFinding says which pods block, as their lanes show it.
-func laneFinding(v *views.Scope) string {
+func laneFinding(v *views.Scope, now time.Time) string {
 	text := ""
 	for _, l := range v.Pods {
 		switch {
 		case l.Tone != views.Waiting || l.Empty:
 		case l.Bundle:
-			text += " " + l.Name + " " + l.Note.String() + "."
+			text += " " + l.Name + " " + l.Note.Roughly(now) + "."
 		default:
-			text += " Pod " + l.Owner + l.Own + " " + l.Note.String() + "."
+			text += " Pod " + l.Owner + l.Own + " " + l.Note.Roughly(now) + "."
 		}
 	}
 	if v.MoreNote != "" {
