@@ -123,13 +123,18 @@ func (w *world) goldens() {
 // goldenUpdate is one of a rolling update, in a namespace of its own: the objects of an update
 // name each other.
 func (w *world) goldenUpdate(file string) *telemetry.Trace {
+	return w.goldenUpdateOf(file, "update-"+strings.TrimSuffix(filepath.Base(file), ".txtar"), 0)
+}
+
+// goldenUpdateOf is the same in that namespace, and so much later.
+func (w *world) goldenUpdateOf(file, namespace string, later time.Duration) *telemetry.Trace {
 	w.t.Helper()
 	s := readScript(w.t, file)
 	snap, err := rollingupdate.Decode(s.snapshot)
 	if err != nil {
 		w.t.Fatalf("%s: %v", file, err)
 	}
-	snap.Namespace = "update-" + strings.TrimSuffix(filepath.Base(file), ".txtar")
+	snap.Namespace, snap.Now = namespace, snap.Now.Add(later)
 	t := w.trace("rollingupdate", snap.Namespace, snap.Name, snap.Now, snap)
 	t.Try = s.try
 	if snap.Old != nil {

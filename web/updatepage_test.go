@@ -115,6 +115,27 @@ func TestRowSaysWhatWasChosen(t *testing.T) {
 	}
 }
 
+// TestUpdateThatWasTakenBack: once nobody asks for an update any more, its picture goes on without bounds.
+func TestUpdateThatWasTakenBack(t *testing.T) {
+	w, namespace := updateWorld(t, "floor")
+	w.goldenUpdateOf("../controllers/rollingupdate/testdata/golden/aborted.txtar", namespace, time.Minute)
+	_, h := w.serve(nil)
+	_, body := get(t, h.URL, "/rollingupdates/"+namespace+"/web")
+	d := parse(t, body)
+	if got := d.one("#f-scope"); strings.ContainsAny(got, "≤≥") || !strings.Contains(got, "2, of which") {
+		t.Errorf("its picture has %q", got)
+	}
+	said := ""
+	for _, svg := range (doc{t, d.all("#f-scope")[0]}).all("svg") {
+		said += attr(svg, "aria-label")
+	}
+	for _, want := range []string{"was taken back 264d ago.", "0 new, 3 old, 3 available."} {
+		if !strings.Contains(said, want) {
+			t.Errorf("it does not say %q: %s", want, said)
+		}
+	}
+}
+
 // An update that nobody asks to finish has sizes to draw, and no bounds.
 func TestUpdateWithoutBounds(t *testing.T) {
 	w, namespace := updateWorld(t, "left")

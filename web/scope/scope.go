@@ -47,19 +47,24 @@ func (s *Drawer) rollout(at time.Time, x *subject.Subject, who cast) *views.Scop
 	if span == 0 {
 		points = timeline.SinceRollout(points)
 	}
-	last, bounds := points[len(points)-1], lastBounded(points)
+	last := points[len(points)-1]
+	bounds, unbounded := lastBounded(points)
 	box, now := scopeBase(points, at, span)
 	points = box.within(points)
 	known := knownTo(s.Outage(), points, now)
 	v := box.sizes(points, known, now)
 	v.Windows = x.Windows()
 	v.Bounds = append(v.Bounds, views.ScopeBound{Y: "168", Text: "0"})
+	ends := box.x(box.to)
+	if !unbounded.IsZero() {
+		ends = box.x(unbounded)
+	}
 	if bounds.Ceiling > 0 {
-		v.Limits = fmt.Sprintf("M0 %sH%d", box.y(bounds.Ceiling), scopeWidth)
+		v.Limits = fmt.Sprintf("M0 %sH%s", box.y(bounds.Ceiling), ends)
 		v.Bounds = append(v.Bounds, views.ScopeBound{Y: labelY(box.y(bounds.Ceiling)), Text: fmt.Sprintf("ceiling %d", bounds.Ceiling)})
 	}
 	if bounds.Floor > 0 && bounds.Floor != bounds.Ceiling {
-		v.Limits += fmt.Sprintf("M0 %sH%d", box.y(bounds.Floor), scopeWidth)
+		v.Limits += fmt.Sprintf("M0 %sH%s", box.y(bounds.Floor), ends)
 		v.Bounds = append(v.Bounds, views.ScopeBound{Y: labelY(box.y(bounds.Floor)), Text: fmt.Sprintf("floor %d", bounds.Floor)})
 	}
 	box.marks(v, x, points, known, deadlineOf(x.Newest))
@@ -147,7 +152,7 @@ func deadlineOf(t *telemetry.Trace) time.Time {
 func scopeBase(points []timeline.Point, now time.Time, window time.Duration) (scopeBox, time.Time) {
 	first, last := points[0], points[len(points)-1]
 	end := now
-	if done := last.Old == 0 && !last.Held && last.NewSize == last.Available; done && window == 0 && now.Sub(last.At) > 2*time.Minute {
+	if ended(last) && window == 0 && now.Sub(last.At) > 2*time.Minute {
 		end = last.At.Add(time.Minute)
 	}
 	b := scopeBox{}
@@ -161,6 +166,11 @@ func scopeBase(points []timeline.Point, now time.Time, window time.Duration) (sc
 		b.most = max(b.most, p.Ceiling, p.NewSize+p.Old, p.Available)
 	}
 	return b, b.still(end)
+}
+
+// ended reports whether a rollout has: no pod is to be replaced or to become available.
+func ended(last timeline.Point) bool {
+	return (last.Old == 0 || last.Idle()) && !last.Held && last.NewSize+last.Old == last.Available
 }
 
 // windowBegin is where a window of that length begins: with what is kept where
@@ -245,15 +255,16 @@ func (b scopeBox) marks(v *views.Scope, x *subject.Subject, points []timeline.Po
 	}
 }
 
-// lastBounded is the last point that has bounds, or the last of all: an update has none once it has
-// ended.
-func lastBounded(points []timeline.Point) timeline.Point {
+// lastBounded is the last point that has bounds, or the last of all, and since when there are none:
+// an update has none once it has ended.
+func lastBounded(points []timeline.Point) (last timeline.Point, ended time.Time) {
 	for _, p := range slices.Backward(points) {
 		if p.Ceiling > 0 {
-			return p
+			return p, ended
 		}
+		ended = p.At
 	}
-	return points[len(points)-1]
+	return points[len(points)-1], ended
 }
 
 func legend(last timeline.Point, n facts.Numbers) []views.ScopeLegend {

@@ -18,27 +18,32 @@ type Point struct {
 	Status                                  bool
 }
 
-// Points are the sizes that each kept sync saw.
+// Idle reports whether there are no new pods and nobody asks for any: before an update and once it was
+// taken back.
+func (p Point) Idle() bool { return p.Ceiling <= 0 && p.NewSize == 0 }
+
+// Points are the sizes that each kept sync saw, from the first rollout on.
 func Points(kept []*telemetry.Trace) []Point {
 	var points []Point
 	for _, t := range kept {
 		n := facts.NumbersOf(t)
-		ceiling := n.Or("ceiling")
-		if ceiling <= 0 && n.Or("new") == 0 { // An update that nobody asks to finish has no bounds, and pods.
+		size, counted := n.Count("new")
+		p := Point{At: t.Ended, Seq: t.Seq, NewSize: size, Old: n.Or("old"), Available: n.Or("available"), Ceiling: n.Or("ceiling"), Floor: n.Or("floor"),
+			Held: len(facts.Held(t)) > 0, Wrote: t.WroteSize(), Status: t.Wrote()}
+		if !counted || p.Idle() && len(points) == 0 {
 			continue
 		}
-		p := Point{At: t.Ended, Seq: t.Seq, NewSize: n.Or("new"), Old: n.Or("old"), Available: n.Or("available"), Ceiling: ceiling, Floor: n.Or("floor"),
-			Held: len(facts.Held(t)) > 0, Wrote: t.WroteSize(), Status: t.Wrote()}
 		points = append(points, p)
 	}
 	return points
 }
 
 // SinceRollout are those since the newest rollout began: since the last time
-// that there was no old pod, or the first that is kept.
+// that there was no old pod or that nobody asked for a new one, or the first that is kept.
 func SinceRollout(points []Point) []Point {
 	for i := len(points) - 1; i > 0; i-- {
-		if points[i].Old > 0 && points[i-1].Old == 0 {
+		before := points[i-1]
+		if points[i].Old > 0 && (before.Old == 0 || before.Idle() && !points[i].Idle()) {
 			return points[i-1:] // A template changed: its rollout begins with the state before.
 		}
 	}
