@@ -106,6 +106,9 @@ func TestHistorySearchesOneOfAKind(t *testing.T) {
 		{"since:2020-01-01 until:2026-11-22 since:1s", 4, "since:1s", once, terms},
 		{"class:none class:other ns:data ns:shop", 1, "class:none class:other ns:shop", terms, ""},
 		{"is:unchanged is:failed name:api ap", 2, "", "", once},
+		{"is:nothing_to_write loop:deploy ns:data", 1, "", "", terms},
+		{"loop:rs", 0, "", "", terms},
+		{"is:done loop:pods ns:data", 1, "is:done loop:pods", "RESULT is wrote, unchanged,", once},
 	} {
 		var twin struct {
 			Page struct {

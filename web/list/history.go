@@ -25,10 +25,11 @@ const (
 	// long one search may take.
 	historyPage, searchWithin = 50, 10 * time.Second
 
-	historyTerms = "Terms: a part of a name, ns:, name:, loop:, is:RESULT, class:, code:, leaf:QUESTION, asked:QUESTION=ANSWER (with _ for a space), cause:, error:TEXT, since: and until:."
-	historyOnce  = "Only the first term of each kind is searched for; several of is: find any of them."
-	historyHint  = "Name, ns:shop, is:failed, cause:timer, error:quota, since:90m, until:03:12"
-	ownHint      = "Name, ns:shop, is:failed, asked:RR-3.may-go=no, code:image-pull, cause:timer, error:quota, since:90m, until:03:12"
+	historyTerms = "Terms: a part of a name, ns:, name:, loop:KIND, is:RESULT, class:, code:, leaf:QUESTION, asked:QUESTION=ANSWER (with _ for a space), cause:, error:TEXT, since: and until:. " +
+		"RESULT is wrote, unchanged, waiting, superseded, stale, unknown, failed, dropped or panicked, or what the list says of a sync, with _ for a space; \"unanswered\" is is:failed code:unanswered."
+	historyOnce = "Only the first term of each kind is searched for; several of is: find any of them."
+	historyHint = "Name, ns:shop, is:failed, cause:timer, error:quota, since:90m, until:03:12"
+	ownHint     = "Name, ns:shop, is:failed, asked:RR-3.may-go=no, code:image-pull, cause:timer, error:quota, since:90m, until:03:12"
 )
 
 // searching turns one term of a search into a part of the query, and reports
@@ -49,8 +50,9 @@ var searches = map[string]searching{
 	"cause": func(q *telemetry.Query, v string, _ time.Time) bool { q.Cause = telemetry.CauseKind(v); return true },
 	"error": func(q *telemetry.Query, v string, _ time.Time) bool { q.Text = v; return true },
 	"is": func(q *telemetry.Query, v string, _ time.Time) bool {
-		q.Results = append(q.Results, telemetry.Result(v))
-		return slices.Contains(telemetry.Results, telemetry.Result(v))
+		r, is := words.ResultNamed(strings.ReplaceAll(v, "_", " "))
+		q.Results = append(q.Results, r)
+		return is
 	},
 	"asked": func(q *telemetry.Query, v string, _ time.Time) bool {
 		q.Question, q.Answer, _ = strings.Cut(v, "=")
@@ -68,8 +70,8 @@ func moment(at *time.Time, text string, now time.Time) bool {
 }
 
 // parseSearch reads a search. What it does not know it keeps and marks; it
-// searches for nothing then. known says which loops there are.
-func parseSearch(text string, now time.Time, known func(loop string) bool) (telemetry.Query, []filter.Term) {
+// searches for nothing then. named is the name of the loop of a kind, "" where there is none.
+func parseSearch(text string, now time.Time, named func(kind string) string) (telemetry.Query, []filter.Term) {
 	q := telemetry.Query{Limit: historyPage}
 	var terms []filter.Term
 	for _, word := range strings.Fields(text) {
@@ -77,9 +79,12 @@ func parseSearch(text string, now time.Time, known func(loop string) bool) (tele
 		if key, value, keyed := strings.Cut(word, ":"); keyed {
 			t.Key, t.Value = strings.ToLower(key), value
 		}
+		if t.Key == "loop" {
+			t.Value = named(t.Value)
+		}
 		tried := q
 		set, is := searches[t.Key]
-		is = is && (t.Key != "loop" || known(t.Value)) && !repeats(terms, t)
+		is = is && !repeats(terms, t)
 		if t.Unknown = len(terms) >= filter.MaxTerms || !is || t.Value == "" || !set(&tried, t.Value, now); !t.Unknown {
 			q = tried
 		}
@@ -118,7 +123,7 @@ func (s *Pages) History(q *page.Query) (*page.Page, error) {
 	if s.Opts.Recording != nil {
 		v.Then = views.Say("This is everything that the recording has of that run.")
 	}
-	search, terms := parseSearch(q.Args.Get("q"), q.Now, s.Known)
+	search, terms := parseSearch(q.Args.Get("q"), q.Now, s.Named)
 	search.After = q.Args.Get("after")
 	v.Filter = s.searchView(terms)
 	ctx, cancel := context.WithTimeout(q.Ctx, searchWithin)

@@ -7,13 +7,34 @@ import (
 	"time"
 
 	"github.com/loopscope/loopscope/controllers"
+	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/words"
 )
+
+// TestResultsAreFound by their names, and by the words that the list has for them; a hint names them.
+func TestResultsAreFound(t *testing.T) {
+	for _, r := range telemetry.Results {
+		word := strings.ReplaceAll(words.ResultMark(r).Word, " ", "_")
+		for _, text := range []string{string(r), word, strings.ToUpper(word)} {
+			search, terms := parseSearch("is:"+text, time.Time{}, nil)
+			if terms[0].Unknown || len(search.Results) != 1 || search.Results[0] != r {
+				t.Errorf("is:%s searches for %q", text, search.Results)
+			}
+		}
+		if !strings.Contains(historyTerms, string(r)) {
+			t.Errorf("no hint names %s", r)
+		}
+	}
+	if search, terms := parseSearch("is:_", time.Time{}, nil); !terms[0].Unknown || len(search.Results) > 0 {
+		t.Errorf("is:_ searches for %q", search.Results)
+	}
+}
 
 // TestAskedIsFound: the link of every answer is read as a search for just that answer.
 func TestAskedIsFound(t *testing.T) {
-	known := func(string) bool { return true }
+	named := func(kind string) string { return kind }
 	for _, l := range controllers.Loops {
 		for _, q := range l.Catalogue.Questions {
 			for _, a := range q.Answers {
@@ -21,7 +42,7 @@ func TestAskedIsFound(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				search, terms := parseSearch(link.Query().Get("q"), time.Time{}, known)
+				search, terms := parseSearch(link.Query().Get("q"), time.Time{}, named)
 				want := strings.TrimPrefix(a.Is, decision.Any)
 				if search.Loop != l.Name || search.Question != q.ID || search.Answer != want || search.NamePart != "" || len(terms) != 2 {
 					t.Errorf("%s %s %q is searched for as %+v", l.Name, q.ID, a.Is, search)

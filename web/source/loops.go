@@ -15,6 +15,14 @@ func (s *Source) Known(loop string) bool {
 	return s.Loops.Has(loop) || slices.Contains(s.Journal.Board().Loops(), loop)
 }
 
+// Named is the name of the loop of a kind as a person types it; "" where there are no such objects.
+func (s *Source) Named(kind string) string {
+	if s.Known(kind) {
+		return kind
+	}
+	return s.Loops.Named(kind)
+}
+
 // listed are the loops that have a list: those that say so, and those of which there are
 // objects and nothing is declared.
 func (s *Source) listed() []*decision.Loop {

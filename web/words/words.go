@@ -120,6 +120,16 @@ func ResultMark(r telemetry.Result) views.Mark {
 	return views.Mark{Tone: views.Idle, Word: string(r)}
 }
 
+// ResultNamed is the result of that name, or of that word in a list.
+func ResultNamed(word string) (telemetry.Result, bool) {
+	for _, r := range telemetry.Results {
+		if strings.EqualFold(word, string(r)) || strings.EqualFold(word, resultMarks[r].Word) {
+			return r, true
+		}
+	}
+	return "", false
+}
+
 // SyncMark says how a sync ended. One that failed for want of an API server got no no.
 func SyncMark(t *telemetry.Trace) views.Mark {
 	if t.Result == telemetry.ResultFailed && t.Unanswered() {
