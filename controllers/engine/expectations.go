@@ -95,10 +95,8 @@ func (e *Expectations) Outstanding(key string) Expected {
 	return is
 }
 
-// view tells when it began by how long ago that is: who decides on it compares times of
-// day, and the machine's may have been set in between.
 func (e *Expectations) view(x *expectation) Expected {
-	since := e.clock.Now().Add(-e.clock.Since(x.since))
+	since := asOfNow(e.clock, x.since)
 	return Expected{
 		Creates: max(x.creates, 0),
 		Deletes: int64(len(x.deletes)),

@@ -290,12 +290,17 @@ func (l *Ledger) of(uid types.UID) []*Entry {
 // wait describes an entry that is still pending and doubles its next check when
 // the last one has passed. Callers hold the mutex.
 func (l *Ledger) wait(e *Entry, have string) Echo {
-	now := l.clock.Now()
-	if !e.check.After(now) {
+	if l.clock.Since(e.check) >= 0 {
 		e.delay = min(2*e.delay, echoMost)
-		e.check = now.Add(e.delay)
+		e.check = l.clock.Now().Add(e.delay)
 	}
-	return Echo{UID: e.UID, Owner: e.Owner, Object: e.Object, Written: e.RV, Cached: have, Since: e.since, Check: e.check, Overdue: now.Sub(e.since) >= echoLive}
+	echo := l.echo(e, have)
+	echo.Overdue = l.clock.Since(e.since) >= echoLive
+	return echo
+}
+
+func (l *Ledger) echo(e *Entry, have string) Echo {
+	return Echo{UID: e.UID, Owner: e.Owner, Object: e.Object, Written: e.RV, Cached: have, Since: asOfNow(l.clock, e.since), Check: asOfNow(l.clock, e.check)}
 }
 
 // noticeRestore forgets everything of a resource whose store has fallen behind
@@ -363,7 +368,7 @@ func (l *Ledger) All() []Echo {
 	defer l.mu.Unlock()
 	list := make([]Echo, 0, len(l.entries))
 	for _, e := range l.entries {
-		list = append(list, Echo{UID: e.UID, Owner: e.Owner, Object: e.Object, Written: e.RV, Cached: l.highest[e.Resource], Since: e.since, Check: e.check})
+		list = append(list, l.echo(e, l.highest[e.Resource]))
 	}
 	return list
 }

@@ -166,7 +166,9 @@ func (l *Loop) MarkUnresolved(key string) { l.unresolved.add(key) }
 func (l *Loop) Resolved(key string) { l.unresolved.forget(key) }
 
 // HeldSince is since when the status of an object is held back, zero if it is not.
-func (l *Loop) HeldSince(key string, uid types.UID) time.Time { return l.deferred.of(key, uid) }
+func (l *Loop) HeldSince(key string, uid types.UID) time.Time {
+	return WallTime(asOfNow(l.opts.Clock, l.deferred.of(key, uid)))
+}
 
 // Hold notes since when the status of an object is held back; the first time of a row
 // counts.

@@ -18,6 +18,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
+	testclock "k8s.io/utils/clock/testing"
 
 	"github.com/loopscope/loopscope/controllers/internal/lab"
 	"github.com/loopscope/loopscope/telemetry"
@@ -179,7 +180,7 @@ func TestInformersThatTakeNothing(t *testing.T) {
 // Of a key whose object is gone nothing is remembered.
 func TestForgetKey(t *testing.T) {
 	const key, uid = "shop/web", types.UID("u")
-	l := New(Settings{Name: "test"}, fake.NewClientset(), Options{})
+	l := New(Settings{Name: "test"}, fake.NewClientset(), Options{Clock: testclock.NewFakeClock(lab.Noon)})
 	l.Expectations().Expect(key, 1)
 	l.MarkUnresolved(key)
 	l.Hold(key, uid, lab.Noon)

@@ -5,6 +5,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 )
 
 // KeyOf is the key of an object: namespace/name.
@@ -14,6 +15,15 @@ func KeyOf(o metav1.Object) string { return o.GetNamespace() + "/" + o.GetName()
 // survive the record: a span decided on would be another one when it is decided
 // on again.
 func WallTime(t time.Time) time.Time { return t.UTC().Round(0) }
+
+// asOfNow is an instant that a clock told before, as it would tell it now: the machine's time
+// of day may have been set in between, and who decides compares times of day. Zero stays zero.
+func asOfNow(c clock.PassiveClock, t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return c.Now().Add(-c.Since(t))
+}
 
 // OwnerUID is that of an object's controller, "" where it has none.
 func OwnerUID(o metav1.Object) types.UID {

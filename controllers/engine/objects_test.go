@@ -7,6 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+	testclock "k8s.io/utils/clock/testing"
 
 	"github.com/loopscope/loopscope/controllers/internal/lab"
 )
@@ -90,5 +92,28 @@ func TestWallTime(t *testing.T) {
 	}
 	if key := KeyOf(lab.Deployment("web", "1", "")); key != "shop/web" {
 		t.Errorf("a Deployment has the key %q", key)
+	}
+}
+
+// What is waited for by a time of day is waited for as long when that is set: a status that is
+// held back, and the next look for the echo of a write.
+func TestWaitsGoByTheTimeThatPassed(t *testing.T) {
+	for _, set := range []time.Duration{time.Hour, -time.Hour} {
+		c := &lab.SetClock{FakeClock: testclock.NewFakeClock(lab.Noon)}
+		l := New(Settings{Name: "test"}, fake.NewClientset(), Options{Clock: c})
+		l.Hold("shop/web", "u", c.Now())
+		l.opts.Ledger.Written(Entry{UID: "u", Resource: "pods", RV: "9"})
+		c.Step(echoFirst / 2)
+		c.By = set
+		now := c.Now()
+		if got := now.Sub(l.HeldSince("shop/web", "u")); got != echoFirst/2 {
+			t.Errorf("set by %s: held back for %s", set, got)
+		}
+		pending := l.opts.Ledger.Pending("u", map[string]Store{"pods": store("8")}, nil, cachedAt("8"))
+		for name, echoes := range map[string][]Echo{"listed": l.opts.Ledger.All(), "pending": pending} {
+			if len(echoes) != 1 || now.Sub(echoes[0].Since) != echoFirst/2 || echoes[0].Check.Sub(now) != echoFirst/2 {
+				t.Errorf("set by %s, now %s: %s is %+v", set, now, name, echoes)
+			}
+		}
 	}
 }

@@ -116,7 +116,7 @@ func (l *Loop) publish(ctx context.Context, t *telemetry.Trace, target Sync, mod
 	t.Timers = slices.Concat(t.Timers, t.Report.Timers)
 	uid := types.UID(target.Identity().UID)
 	if t.Report.Hold {
-		l.Hold(t.Key(), uid, WallTime(t.Started))
+		l.Hold(t.Key(), uid, t.Started)
 	} else {
 		l.deferred.forget(t.Key())
 	}
@@ -129,7 +129,7 @@ func (l *Loop) publish(ctx context.Context, t *telemetry.Trace, target Sync, mod
 		t.Report.Outcome = &outcome
 		if outcome.State == decision.Refused || outcome.State == decision.Unanswered {
 			// It is due: held back once more, the next try would pass for a success.
-			l.Hold(t.Key(), uid, WallTime(t.Started).Add(-decision.LongestWindow))
+			l.Hold(t.Key(), uid, t.Started.Add(-decision.LongestWindow))
 		}
 	}
 	if object := target.Object(); object != nil {

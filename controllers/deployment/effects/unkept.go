@@ -56,7 +56,7 @@ func (t *deploymentSync) noteUnkept(a decision.Action, was, is *appsv1.ReplicaSe
 func (t *deploymentSync) notKept(rs *appsv1.ReplicaSet) *decision.Unkept {
 	last := t.controller.unkept.Of(t.key, string(rs.UID))
 	switch {
-	case last.Unkept == (decision.Unkept{}), t.s.Now.Sub(last.at) >= unkeptFor:
+	case last.Unkept == (decision.Unkept{}), t.controller.opts.Clock.Since(last.at) >= unkeptFor:
 		return nil
 	case last.generation != t.d.Generation, last.annotations != sumOf(t.d.Annotations):
 		return nil
