@@ -13,6 +13,8 @@ const (
 	CodeMinReady = "min-ready"
 	// CodeAnswersAgain is a back-off that ended early, as the API server serves again.
 	CodeAnswersAgain = "answers-again"
+	// CodeListedAgain is a back-off that ended early, as what keeps pods was not watched for a while.
+	CodeListedAgain = "listed-again"
 	// CodeRequeue is the timer of a key that its controller wants to see again.
 	CodeRequeue = "requeue"
 	// CodeUnobserved is the sentence of a sync without a snapshot.
@@ -40,6 +42,7 @@ var WorkerReasons = []decision.Reasons{
 	}},
 	{Scope: "worker", Kind: "back-off", Doc: "The code of a cause of the kind back-off: the result of the sync that is tried again, or why it is tried earlier.", List: []decision.Reason{
 		because(CodeAnswersAgain, "The API server serves again, so that whatever failed because of the outage is tried at once.", "It is tried as if for the first time.", "The sync.", nothing),
+		because(CodeListedAgain, "What keeps pods could not be watched for a while, so that it may have changed unseen.", "It is tried at once.", "The sync.", nothing),
 	}},
 	{Scope: "worker", Kind: "cause", Doc: "What made a key run: `causes[].kind` of a trace. A sync has every cause since the last one, 64 of them in full.", List: []decision.Reason{
 		because(string(CauseAdded), "An object came into a cache.", "A sync follows.", "The sync.", nothing),

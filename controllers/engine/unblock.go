@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
@@ -26,8 +25,6 @@ const (
 	maxPlaces = 64
 	// wakeEvery is how often a key is tried because of what refuses its pods.
 	wakeEvery = time.Second
-	// watchAgain is the pause after a watch that failed.
-	watchAgain = 5 * time.Second
 )
 
 // enders are what may end what keeps pods, by the code of the finding: it comes to allow
@@ -190,115 +187,6 @@ func (u *unblocker) leave(key string, at place) {
 	}
 }
 
-// seen is how far the watches of a place have come.
-type seen struct {
-	version string                       // the next one begins here, "" for now
-	labels  map[string]map[string]string // by name
-}
-
-// watch follows a place until nobody waits for it.
-func (u *unblocker) watch(ctx context.Context, at place) {
-	known := seen{labels: map[string]map[string]string{}}
-	for brief := false; ctx.Err() == nil; {
-		began, wasBrief := time.Now(), brief
-		err := u.once(ctx, at, &known)
-		if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) { // Not 401: credentials are renewed.
-			u.deny(at, err)
-			return
-		}
-		brief = time.Since(began) < wakeEvery
-		if err == nil && !(brief && wasBrief) {
-			continue // A watch ends now and then, but not each as it begins.
-		}
-		pause := time.NewTimer(watchAgain)
-		select {
-		case <-ctx.Done():
-		case <-pause.C:
-		}
-		pause.Stop()
-	}
-}
-
-// once is one watch, from its beginning to its end. It shows what changed since the one before,
-// unless that is too long ago for the API server.
-func (u *unblocker) once(ctx context.Context, at place, known *seen) error {
-	r := enders[at.code]
-	from := u.client.Resource(r.resource).Namespace(at.namespace)
-	if known.version == "" {
-		list, err := from.List(ctx, metav1.ListOptions{Limit: 1})
-		if err != nil {
-			return err
-		}
-		known.version = list.ResourceVersion
-	}
-	events, err := from.Watch(ctx, metav1.ListOptions{ResourceVersion: known.version, AllowWatchBookmarks: true})
-	if err != nil {
-		known.forgetIfGone(err)
-		return err
-	}
-	defer events.Stop()
-	pending := map[string]telemetry.Cause{} // the newest change; of each object, where keys wait for one of their own
-	tick := time.NewTicker(wakeEvery)
-	defer tick.Stop()
-	var last time.Time
-	wake := func() {
-		for _, cause := range pending {
-			u.wakeAll(at, cause)
-		}
-		clear(pending)
-		last = time.Now()
-	}
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case e, open := <-events.ResultChan():
-			if !open || e.Type == watch.Error {
-				wake() // The next watch does not show these changes again.
-				if open {
-					known.forgetIfGone(apierrors.FromObject(e.Object))
-				}
-				return nil
-			}
-			if o, ok := e.Object.(metav1.Object); ok {
-				known.version = o.GetResourceVersion()
-			}
-			if e.Type == watch.Bookmark || r.labelsOnly && sameLabels(known.labels, e) || r.named && !u.concerns(at, e) {
-				continue
-			}
-			cause, of := changeOf(e, r.kind), ""
-			if r.named {
-				of = cause.Object
-			}
-			pending[of] = cause
-		case <-tick.C:
-		}
-		if len(pending) > 0 && time.Since(last) >= wakeEvery {
-			wake()
-		}
-	}
-}
-
-// forgetIfGone has the next watch begin now where the API server no longer knows what this one
-// was to begin with.
-func (s *seen) forgetIfGone(err error) {
-	if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
-		s.version = ""
-	}
-}
-
-// sameLabels reports whether nothing of an object changed that its labels show, and
-// remembers them.
-func sameLabels(known map[string]map[string]string, e watch.Event) bool {
-	o, ok := e.Object.(metav1.Object)
-	if !ok {
-		return true
-	}
-	before, seen := known[o.GetName()]
-	known[o.GetName()] = o.GetLabels()
-	return e.Type == watch.Modified && (!seen || maps.Equal(before, o.GetLabels()))
-}
-
 // arrived are the objects that the pods of a key lacked, and that were created since.
 func (u *unblocker) arrived(key string) (list []string) {
 	u.mu.Lock()
@@ -335,18 +223,6 @@ func (u *unblocker) concerns(at place, e watch.Event) bool {
 	return false
 }
 
-func changeOf(e watch.Event, kind string) telemetry.Cause {
-	kinds := map[watch.EventType]telemetry.CauseKind{watch.Added: telemetry.CauseAdded, watch.Deleted: telemetry.CauseDeleted}
-	c := telemetry.Cause{Kind: telemetry.CauseModified, At: time.Now(), Object: kind}
-	if k, ok := kinds[e.Type]; ok {
-		c.Kind = k
-	}
-	if o, ok := e.Object.(metav1.Object); ok {
-		c.Object, c.NewRV = kind+" "+o.GetName(), o.GetResourceVersion()
-	}
-	return c
-}
-
 func (u *unblocker) wakeAll(at place, cause telemetry.Cause) {
 	u.mu.Lock()
 	var keys []string
@@ -361,6 +237,20 @@ func (u *unblocker) wakeAll(at place, cause telemetry.Cause) {
 	u.mu.Unlock()
 	for _, key := range keys {
 		u.wake(key, cause)
+	}
+}
+
+// wakeUnseen has every key of a place tried: what it waits for may have changed while nobody
+// watched.
+func (u *unblocker) wakeUnseen(at place) {
+	u.mu.Lock()
+	var keys []string
+	if w := u.places[at]; w != nil {
+		keys = slices.Collect(maps.Keys(w.keys))
+	}
+	u.mu.Unlock()
+	for _, key := range keys {
+		u.wake(key, telemetry.Cause{Kind: telemetry.CauseBackoff, At: time.Now(), Code: telemetry.CodeListedAgain})
 	}
 }
 

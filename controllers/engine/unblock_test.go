@@ -299,6 +299,34 @@ func TestUnblockWakesForNodes(t *testing.T) {
 	})
 }
 
+// A node is relabelled that said nothing since the watch began: its labels were listed before,
+// page by page.
+func TestUnblockKnowsTheLabelsOfNodes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u, events, tried, client := unblocking(t)
+		node := func(name, rv, zone string) *metav1.PartialObjectMetadata {
+			return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: name, ResourceVersion: rv, Labels: map[string]string{"zone": zone}}}
+		}
+		pages := 0
+		client.PrependReactor("list", "nodes", func(clienttesting.Action) (bool, runtime.Object, error) {
+			page := &metav1.List{ListMeta: metav1.ListMeta{ResourceVersion: "7", Continue: "more"}, Items: []runtime.RawExtension{{Object: node("n1", "5", "a")}}}
+			if pages++; pages == 2 {
+				page.Continue, page.Items[0].Object = "", node("n2", "6", "a")
+			}
+			return true, page, nil
+		})
+		u.follow(lacking(diagnosis.Node, "0/3 nodes are available: 3 node(s) didn't match Pod's node affinity/selector"))
+		w := lab.Within(t, events, "watch")
+		w.Modify(node("n1", "8", "a"))
+		for i, name := range []string{"n1", "n2"} {
+			w.Modify(node(name, fmt.Sprint(9+i), "b"))
+			if got := lab.Within(t, tried, "try"); got.cause.Object != "Node "+name || len(tried) != 0 {
+				t.Errorf("it was woken by %+v and %d more", got.cause, len(tried))
+			}
+		}
+	})
+}
+
 // What keeps pods is what the last round says of those that it wanted to create, or what the
 // first finding of the top of a family says. A sync that waits for pods says nothing.
 func TestWhatKeepsPods(t *testing.T) {
@@ -526,8 +554,33 @@ func TestUnblockGoesOnWhereAWatchEnded(t *testing.T) {
 		if want := []string{"list", "7", "12", "list", "7", "20"}; !slices.Equal(from, want) {
 			t.Errorf("watches begin at %q, want %q", from, want)
 		}
+		if got := lab.Within(t, tried, "try after the second list"); got.cause.Kind != telemetry.CauseBackoff || got.cause.Code != telemetry.CodeListedAgain {
+			t.Errorf("it was woken by %+v, and not because something may have changed unseen", got)
+		}
 		if got := lab.Within(t, tried, "try"); got.cause.NewRV != "20" || len(tried) != 0 {
 			t.Errorf("it was woken by %+v and %d more: a bookmark is no change", got, len(tried))
+		}
+	})
+}
+
+// What may have changed while nothing could be listed has every key of the place tried, also
+// those that wait for an object by name.
+func TestUnblockTriesWhatNobodyWatched(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u, events, tried, client := unblocking(t)
+		down := true
+		client.PrependReactor("list", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
+			failed := down
+			down = false
+			return failed, nil, apierrors.NewServiceUnavailable("etcd")
+		})
+		u.follow(lacking(diagnosis.Config, `configmap "data" not found`))
+		for range 2 {
+			w := lab.Within(t, events, "watch")
+			if got := lab.Within(t, tried, "try"); got.key != "shop/web" || got.cause.Code != telemetry.CodeListedAgain || len(tried) != 0 {
+				t.Errorf("%s was woken by %+v, and %d more", got.key, got.cause, len(tried))
+			}
+			w.Error(&metav1.Status{Code: 410, Reason: metav1.StatusReasonExpired})
 		}
 	})
 }

@@ -34,7 +34,11 @@ func TestActingUnblock(t *testing.T) {
 				s.Script(0, answerMetadata, func(*lab.Sent) bool { return true })
 				u, woken := unblockerOn(t, s)
 				u.follow(keptBy(code))
-				want := []string{"GET " + path + "?limit=1"}
+				limit := 1
+				if enders[code].labelsOnly {
+					limit = listPage
+				}
+				want := []string{fmt.Sprintf("GET %s?limit=%d", path, limit)}
 				switch answer {
 				case "taken":
 					want = append(want, "GET "+path+"?allowWatchBookmarks=true&resourceVersion=7&watch=true")

@@ -49,7 +49,7 @@ func QueueNote(k *telemetry.KeyState) views.Text {
 // timerWords say what a timer is for.
 var timerWords = map[string]string{"deadline": "deadline", "min-ready": "minReadySeconds", "echo": "echo check",
 	"back-off": "back-off", "expectations": "expectations", "status": "held-back status",
-	"period": "update period", "releasing": "hand-over of pods"}
+	"period": "update period", "releasing": "hand-over of pods", "listed-again": "changes may have gone unseen"}
 
 // Timer says what a timer of that code is for.
 func Timer(code string) string {
