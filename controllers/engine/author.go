@@ -26,7 +26,7 @@ func (l *Loop) Author(old, new metav1.Object, changed []decision.Change) string 
 // OwnAuthor is the Author of a change of one of the loop's own objects. Nobody but this loop
 // writes its status: who does so is a rival. What was signed as ours there is of another
 // process under our name, unless a sync is found that wrote it, which is known only when the
-// next one is recorded.
+// next one is recorded, or it may be the write whose reply was lost.
 func (l *Loop) OwnAuthor(kind string, old, new metav1.Object, changed []decision.Change) string {
 	status := slices.ContainsFunc(changed, func(c decision.Change) bool { return strings.HasPrefix(c.Field, "status.") })
 	if !status || l.ours(old, new) {
@@ -35,6 +35,9 @@ func (l *Loop) OwnAuthor(kind string, old, new metav1.Object, changed []decision
 	names := l.opts.Managers.Wrote(old, new, changed)
 	if slices.Contains(names, Upstream) && l.mode() == Act {
 		l.opts.Rival(Upstream, kind+" "+KeyOf(new))
+	}
+	if l.opts.Ledger.doubtful(new.GetUID(), new.GetResourceVersion()) {
+		return l.others(names)
 	}
 	return strings.Join(names, telemetry.BetweenManagers)
 }

@@ -84,3 +84,25 @@ func TestAdded(t *testing.T) {
 		}
 	}
 }
+
+// What a live read has shown first is of whoever signed it. Signed as ours it may be the write
+// whose reply was lost, and so is no rival's.
+func TestAuthorOfWhatWasReadLive(t *testing.T) {
+	fields := []decision.Change{{Field: "spec.replicas"}, {Field: "status.replicas"}}
+	for name, c := range map[string]struct{ manager, want, rival string }{
+		"another's":      {"kubectl", "kubectl", ""},
+		"signed as ours": {"loopscope", "", ""},
+		"a rival's":      {Upstream, Upstream, Upstream + " Deployment shop/web"},
+	} {
+		rival := ""
+		l := New(Settings{Name: "test"}, fake.NewClientset(), Options{Signature: "loopscope", Rival: func(manager, of string) { rival = manager + " " + of }})
+		old, changed := signedBy(t, l, "1", 100, "operator"), signedBy(t, l, "9", 200, c.manager)
+		l.opts.Ledger.Confirmed("u", l.opts.Clock.Now(), []Entry{{UID: "u", Resource: "deployments", RV: "9"}})
+		if got := l.Author(old, changed, fields); got != c.want {
+			t.Errorf("%s: it was %q, want %q", name, got, c.want)
+		}
+		if got := l.OwnAuthor("Deployment", old, changed, fields); got != c.want || rival != c.rival {
+			t.Errorf("%s: it was %q, of the loop's own object, and %q is the rival; want %q, %q", name, got, rival, c.want, c.rival)
+		}
+	}
+}

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -36,7 +35,7 @@ type Ledger struct {
 	mu      sync.Mutex
 	entries map[types.UID]*Entry
 	owned   map[types.UID]map[types.UID]*Entry
-	last    map[types.UID]version // newest write to each living object, in its cache or not
+	last    map[types.UID]version // newest known of each living object, in its cache or not
 	locks   map[types.UID]*objectLock
 	highest map[string]string // by resource: the newest version its store has shown
 	swept   time.Time
@@ -54,19 +53,6 @@ type Entry struct {
 	since, check     time.Time
 	delay            time.Duration
 }
-
-// version is a resourceVersion, the resource it is comparable within, and when
-// it was written.
-type version struct {
-	resource, rv string
-	at           time.Time
-	// earlier are the versions that were written before it, the newest last.
-	earlier []string
-}
-
-// earlierVersions is how many of those are remembered: a cache may show them one by one, after
-// the newest one was written.
-const earlierVersions = 8
 
 // Versions is, by resource, what its store had shown when it was asked.
 type Versions map[string]string
@@ -116,24 +102,23 @@ func NewLedger(c clock.PassiveClock) *Ledger {
 	}
 }
 
-// Written notes that an object stands at rv by our own hand, or by a live read
-// that the cache has yet to catch up with.
-func (l *Ledger) Written(e Entry) {
+// Written notes that an object stands at rv by our own hand.
+func (l *Ledger) Written(e Entry) { l.note(e, true) }
+
+// ReadLive notes that an object stands at rv by a live read, which the cache has yet to catch
+// up with. Who wrote it is not known.
+func (l *Ledger) ReadLive(e Entry) { l.note(e, false) }
+
+func (l *Ledger) note(e Entry, own bool) {
 	if e.UID == "" || e.RV == "" {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	e.since = l.clock.Now()
+	l.noteVersion(&e, own)
 	if old := l.entries[e.UID]; old != nil && !older(old.RV, e.RV) {
 		return
-	}
-	e.since = l.clock.Now()
-	if old, known := l.last[e.UID]; !known || older(old.rv, e.RV) {
-		earlier := old.earlier
-		if known {
-			earlier = append(earlier[max(0, len(earlier)-earlierVersions+1):len(earlier):len(earlier)], old.rv)
-		}
-		l.last[e.UID] = version{e.Resource, e.RV, e.since, earlier}
 	}
 	e.delay = echoFirst
 	e.check = e.since.Add(e.delay)
@@ -145,23 +130,6 @@ func (l *Ledger) Written(e Entry) {
 		}
 		l.owned[e.Owner][e.UID] = &e
 	}
-}
-
-// wrote reports whether this process wrote that version of an object. It is for the
-// newest ones, and says no while the reply is under way.
-func (l *Ledger) wrote(uid types.UID, rv string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	last := l.last[uid]
-	return rv != "" && (last.rv == rv || slices.Contains(last.earlier, rv))
-}
-
-// wroteOnceAnswered is wrote as of when a write of the object that is under way is answered.
-func (l *Ledger) wroteOnceAnswered(uid types.UID, rv string) bool {
-	lock := l.lock(uid)
-	lock.Lock()
-	defer l.unlock(uid, lock)
-	return l.wrote(uid, rv)
 }
 
 // Confirmed replaces what is remembered of an object and its children by what a
@@ -176,13 +144,13 @@ func (l *Ledger) Confirmed(uid types.UID, asked time.Time, live []Entry) {
 		}
 	}
 	for _, e := range live {
-		if !l.last[e.UID].at.After(asked) {
+		if v := l.last[e.UID]; !v.at.After(asked) && v.rv != e.RV && !older(v.rv, e.RV) {
 			delete(l.last, e.UID)
 		}
 	}
 	l.mu.Unlock()
 	for _, e := range live {
-		l.Written(e)
+		l.ReadLive(e)
 	}
 }
 

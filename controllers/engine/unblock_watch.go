@@ -167,4 +167,3 @@ func changeOf(e watch.Event, kind string) telemetry.Cause {
 	}
 	return c
 }
-

@@ -133,7 +133,7 @@ func (t *deploymentSync) nameTaken(ctx context.Context, rs *appsv1.ReplicaSet, t
 		Mine: metav1.IsControlledBy(live, t.d), SameTemplate: sameTemplate(&t.d.Spec.Template, &live.Spec.Template),
 	}
 	if found.Mine {
-		t.controller.wroteReplicaSet(live)
+		t.controller.opts.Ledger.ReadLive(replicaSetEntry(live))
 	}
 	return engine.OutcomeOf("", taken), decision.Learnt{NameTaken: found}
 }

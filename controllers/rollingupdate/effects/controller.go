@@ -366,7 +366,7 @@ func (b *controller) readNewLive(ctx context.Context, t *updateSync) error {
 	}
 	live, err := b.client.CoreV1().ReplicationControllers(t.s.Namespace).Get(ctx, t.s.NewName, metav1.GetOptions{})
 	if err == nil {
-		b.opts.Ledger.Written(t.entry(live))
+		b.opts.Ledger.ReadLive(t.entry(live))
 		t.s.LiveReads = append(t.s.LiveReads, family.KindReplicationController+" "+live.Name)
 	}
 	if err != nil && !apierrors.IsNotFound(err) {
