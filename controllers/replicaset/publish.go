@@ -64,7 +64,7 @@ func reported(s *Snapshot, rounds []decision.Round, t tally) tally {
 			t.remove(p, s)
 		}
 	}
-	t.addExpected(created, s.Want)
+	t.addExpected(created, max(s.Want, s.Status.Replicas))
 	return t
 }
 
@@ -79,9 +79,10 @@ func removed(into map[string]bool, victims []decision.Victim, o *decision.Outcom
 }
 
 // addExpected counts pods that are still to come into the cache. One may have come
-// since the expectations were read, so they never make more than are wanted.
-func (t *tally) addExpected(pods, want int64) {
-	n := max(0, min(pods, want-t.pods))
+// since the expectations were read, so they never make more than most: those that are
+// wanted, or were counted before fewer were.
+func (t *tally) addExpected(pods, most int64) {
+	n := max(0, min(pods, most-t.pods))
 	t.pods += n
 	t.fullLabels += n
 }

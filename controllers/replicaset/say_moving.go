@@ -82,10 +82,10 @@ func claimed(w decision.Words, r decision.Round, first *decision.Action, fact st
 }
 
 func (t *teller) expecting() bool {
-	if t.leaf != leafExpects {
-		return false
-	}
 	e := t.s.Expect
+	if t.leaf != leafExpects && (t.s.Want > 0 || e.Creates <= 0 || !t.s.Now.Before(e.Expires)) {
+		return false // None is held back. Of those that it does not want, it says that they exist.
+	}
 	t.is(decision.ToneWaiting, "expectations", "waiting")
 	seen := "it"
 	switch {
