@@ -159,6 +159,48 @@ func TestReadsOthers(t *testing.T) {
 	}
 }
 
+// TestUndoLeavesForeignReplicaSets alone: a Deployment of that name which somebody else has created
+// keeps its revisions, and its pods are in nobody's way.
+func TestUndoLeavesForeignReplicaSets(t *testing.T) {
+	for taken, want := range map[int]string{3: "give the ReplicationController its size", 5: "hold ReplicaSet"} {
+		for _, size := range []int32{0, 3} {
+			c := after(taken)
+			c.Deployment = &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "foreign"}}
+			set := otherSet(c, size)
+			set.Annotations = nil
+			objects := []runtime.Object{c.Controller, c.Deployment, set}
+			if c.Set != nil {
+				objects = append(objects, c.Set)
+			}
+			for i := range c.Pods {
+				objects = append(objects, &c.Pods[i])
+			}
+			got, err := read(t.Context(), fake.NewClientset(objects...), "shop", back)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := next(got, back)
+			foreign := slices.ContainsFunc(s.Writes, func(w Write) bool { return w.Name == set.Name })
+			if s.Kind != Act || !strings.HasPrefix(s.Text, want) || foreign || got.replaced() != (c.Set != nil) {
+				t.Errorf("after %d steps, with a set of size %d: %s %q with %+v", taken, size, s.Kind, s.Text, s.Writes)
+			}
+		}
+	}
+}
+
+// after is a scene in which so many steps were taken.
+func after(taken int) *Cluster {
+	m := &model{Cluster: scene(3), clock: metav1.Now()}
+	for range taken {
+		s := next(m.Cluster, there)
+		for i := range s.Writes {
+			m.apply(&s.Writes[i])
+		}
+		m.rest()
+	}
+	return m.Cluster
+}
+
 // TestWhoReplacesPods: the Deployment does, also from another template.
 func TestWhoReplacesPods(t *testing.T) {
 	c := kept(func(c *Cluster) { c.Set, c.Others = nil, []*appsv1.ReplicaSet{otherSet(c, 3)} })

@@ -12,19 +12,21 @@ import (
 	"github.com/loopscope/loopscope/telemetry/prose"
 )
 
-// readOthers reads the ReplicaSets that the Deployment has made from other templates. Once it is
-// gone they are known by the annotation that its loop has copied to them.
+// readOthers reads the ReplicaSets that the migration's Deployment has made from other templates.
+// Once it is gone they are known by the annotation that its loop has copied to them.
 func (c *Cluster) readOthers(ctx context.Context, client kubernetes.Interface, namespace string, r *record) error {
 	how := metav1.ListOptions{LabelSelector: labels.SelectorFromSet(r.Selector).String()}
 	list, err := client.AppsV1().ReplicaSets(namespace).List(ctx, how)
 	if err != nil {
 		return fmt.Errorf("list ReplicaSets: %w", err)
 	}
+	d := c.Deployment
+	ours := d != nil && from(d, c.Controller)
 	for i := range list.Items {
 		set := &list.Items[i]
 		owner := ownerOf(set)
 		left := owner == "" && from(set, c.Controller)
-		if set.Name != setName(r) && (left || c.Deployment != nil && owner == c.Deployment.UID) {
+		if set.Name != setName(r) && (left || ours && owner == d.UID) {
 			c.Others = append(c.Others, set)
 		}
 	}
