@@ -97,7 +97,7 @@ func onToRest(ctx context.Context, a Archive, o Object, t *Trace) (time.Time, er
 	q := Query{Loop: o.Loop, Namespace: o.Namespace, Name: o.Name, Since: t.Started, OldestFirst: true}
 	err := a.Each(ctx, q, func(x *Trace) error {
 		to, n = x.Started, n+1
-		return enough(settled(x) || x.Gone || n >= maxCollected)
+		return enough(settled(x) || x.FoundGone() || n >= maxCollected)
 	})
 	return to, ignoreEnough(err)
 }

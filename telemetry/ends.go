@@ -3,7 +3,9 @@ package telemetry
 import "slices"
 
 // ends reports whether a sync found gone what the one before it, which is kept too, had found.
-func (k *kept) ends() bool { return k.trace.Gone && k.older != nil && !k.older.trace.Gone }
+func (k *kept) ends() bool {
+	return k.trace.FoundGone() && k.older != nil && !k.older.trace.FoundGone()
+}
 
 // keepEnd keeps a sync that ends its object, and that nothing else holds any more, as long as the
 // one before it is kept: that one alone would say that the object is still there. There are

@@ -35,3 +35,29 @@ func TestLeftOverTimerOfWhatIsGone(t *testing.T) {
 		t.Errorf("one that is under way ends: %+v", live)
 	}
 }
+
+// TestStoryOfDifferences has all of them, whichever is asked for: nothing was deleted.
+func TestStoryOfDifferences(t *testing.T) {
+	loops := TestLoops.With(decision.Loops{Comparison(TestLoops)})
+	shadow := NewShadow(TestLoops)
+	var list []*Trace
+	for i := range 3 {
+		d := &Difference{Predictable: testPredicts[0], Object: object("web"), Target: "web-2", At: clock(float64(10 * i))}
+		x := shadow.trace(d, &suspect{observed: observed{cause: &Cause{Kind: CauseModified, Object: "ReplicaSet web-2", At: d.At}}})
+		x.Epoch, x.Seq = "e", uint64(i+1)
+		list = append(list, x)
+	}
+	for i, x := range list {
+		s, ok := NewExcerpt(loops, list).Story(x)
+		if !ok || s.Counts.Syncs != 3 || !s.Gone.IsZero() || !s.End().IsZero() {
+			t.Errorf("of difference %d: %t, %+v, gone %v", i+1, ok, s.Counts, s.Gone)
+		}
+	}
+	a := &scripted{syncs: list}
+	if _, read, err := Collect(t.Context(), loops, a, list[0].Object, clock(0)); err != nil || len(read) != 3 || a.walks[1] != 3 {
+		t.Errorf("%d are read, in walks of %v: %v", len(read), a.walks, err)
+	}
+	if !lost("web").FoundGone() || !list[0].Gone || list[0].FoundGone() || quiet("web").FoundGone() {
+		t.Error("a difference says that its object is gone, or one that is gone does not")
+	}
+}

@@ -32,7 +32,7 @@ type storyRange struct {
 // as it waited for an echo, neither begins nor ends one. To what is gone nothing happens
 // any more: a timer that was left over belongs to the story that ended so.
 func storyRangeOf(loops decision.Loops, syncs []*Trace, at int) (storyRange, bool) {
-	for at > 0 && syncs[at].Gone && syncs[at-1].Gone {
+	for at > 0 && syncs[at].FoundGone() && syncs[at-1].FoundGone() {
 		at--
 	}
 	for at >= 0 && !unsettled(syncs[at]) {
@@ -52,10 +52,10 @@ func storyRangeOf(loops decision.Loops, syncs []*Trace, at int) (storyRange, boo
 	if first := syncs[s.first]; begins(loops, first) || untouched(loops, first) {
 		s.open = false
 	}
-	for i := at + 1; i < len(syncs) && !s.settled && !syncs[s.last].Gone; i++ {
+	for i := at + 1; i < len(syncs) && !s.settled && !syncs[s.last].FoundGone(); i++ {
 		s.last, s.settled = i, settled(syncs[i])
 	}
-	s.gone = syncs[s.last].Gone
+	s.gone = syncs[s.last].FoundGone()
 	return s, true
 }
 

@@ -103,7 +103,8 @@ type Trace struct {
 	Diagnosis decision.Diagnosis `json:"diagnosis,omitzero"`
 	// Failure is the error of the sync as a whole, a recovered panic included.
 	Failure *decision.Failure `json:"failure,omitempty"`
-	// Gone is set when the object no longer exists: the board forgets it.
+	// Gone is set when the object no longer exists, and on every difference of a comparison: the
+	// board forgets it.
 	Gone bool `json:"gone,omitempty"`
 
 	// Snapshot is what was decided on.
@@ -149,6 +150,9 @@ const (
 
 // Results lists every Result, for metrics that start at zero and for filters.
 var Results = []Result{ResultWrote, ResultUnchanged, ResultWaiting, ResultSuperseded, ResultStale, ResultUnknown, ResultFailed, ResultDropped, ResultPanicked}
+
+// FoundGone reports whether the object no longer existed.
+func (t *Trace) FoundGone() bool { return t.Gone && t.Loop != comparison }
 
 // Path is the questions of the last round followed by those of the report.
 func (t *Trace) Path() (p decision.Path) {

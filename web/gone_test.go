@@ -79,3 +79,20 @@ func TestStoryOfADeletedIsOver(t *testing.T) {
 		t.Errorf("its story says %q", then)
 	}
 }
+
+// TestDifferenceIsNotGone: the board does not keep what a comparison found, and no object was deleted.
+func TestDifferenceIsNotGone(t *testing.T) {
+	for _, difference := range []bool{false, true} {
+		w := newWorld(t, storyNow.Add(-2*time.Hour))
+		w.journal = telemetry.NewJournal(telemetry.JournalOptions{Loops: testLoops.With(decision.Loops{telemetry.Comparison(testLoops)}), Epoch: "7c41"})
+		x := plain("shop", "sel")
+		if x.Gone = true; difference {
+			x.Object = telemetry.Disagreement(x.Object)
+		}
+		w.journal.Record(x)
+		_, h := w.serve(nil)
+		if head := headOf(t, h.URL, address.Of(x.Object)); head.Gone == difference || head.Sentence == "" {
+			t.Errorf("difference %t: gone %t, %q", difference, head.Gone, head.Sentence)
+		}
+	}
+}

@@ -42,6 +42,7 @@ func underServer(t testing.TB, state func() telemetry.ServerState) (w *world, ba
 // headTwin is what the twin of an object's page says first.
 type headTwin struct {
 	Sentence, Code string
+	Gone           bool
 	AsOf           *struct{ At time.Time }
 }
 

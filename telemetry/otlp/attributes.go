@@ -65,7 +65,7 @@ func syncAttributes(t *telemetry.Trace) []attribute.KeyValue {
 		s.text("loopscope.sentence", t.Sentence.At(t.Ended))
 	}
 	s.count("loopscope.causes.folded", int64(t.Folded))
-	s.truth("loopscope.gone", t.Gone)
+	s.truth("loopscope.gone", t.FoundGone())
 	return s
 }
 

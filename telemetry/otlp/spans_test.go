@@ -183,6 +183,17 @@ func TestAStandbyHasNoSpans(t *testing.T) {
 	}
 }
 
+// TestADifferenceIsNotGone: no object was deleted where a comparison says so of its own.
+func TestADifferenceIsNotGone(t *testing.T) {
+	of := telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}
+	for _, o := range []telemetry.Object{of, telemetry.Disagreement(of)} {
+		x := &telemetry.Trace{Epoch: "7c41", Seq: 5, Object: o, Started: noon, Ended: after(9), Gone: true}
+		if got := told(t, family(), x); strings.Contains(got, "loopscope.gone") != (o == of) {
+			t.Errorf("of %+v:\n%s", o, got)
+		}
+	}
+}
+
 // TestLinksToDeletions: the sync that deleted an object, where nobody has created it since.
 func TestLinksToDeletions(t *testing.T) {
 	for _, c := range []struct {

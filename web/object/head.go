@@ -44,7 +44,7 @@ func (s *Pages) head(q *page.Query, x *subject.Subject) views.Head {
 		h.Lead = told[:max(0, len(told)-1)]
 		h.Sentence = x.Object.Key() + " has no sentence: " + h.Lead.At(at) + "."
 	}
-	h.Gone = t.Gone
+	h.Gone = t.FoundGone()
 	if unseen {
 		h.Lead = h.Lead.Still(at)
 		return h
