@@ -168,7 +168,7 @@ func result(t *telemetry.Trace, target Sync) telemetry.Result {
 	for _, o := range lastOutcomes(t) {
 		worst = max(worst, slices.Index(severities, resultOf(o)))
 		if t.Failure == nil && !o.OK() {
-			t.Failure = o.Failure
+			t.Failure = o.LostReply()
 		}
 	}
 	if invalid := t.Rounds[len(t.Rounds)-1].Verdict.Invalid; invalid != "" {

@@ -250,6 +250,7 @@ func TestResultsOfRounds(t *testing.T) {
 	}
 	wrote, refused, stale := of(decision.Written, nil), of(decision.Refused, first), of(decision.Conflicted, second)
 	gone := of(decision.Tolerated, second)
+	lost := decision.Outcome{State: decision.Unknown, Failure: first, Lost: second}
 	invalid := decision.Round{Verdict: decision.Verdict{Invalid: "no selector"}, Outcomes: []decision.Outcome{of(decision.Unknown, first)}}
 	for name, c := range map[string]struct {
 		rounds  []decision.Round
@@ -265,6 +266,7 @@ func TestResultsOfRounds(t *testing.T) {
 		"answered, and written":        {rounds: []decision.Round{round(wrote, refused), round(wrote)}, want: telemetry.ResultWrote},
 		"two failures":                 {rounds: []decision.Round{round(stale, refused)}, want: telemetry.ResultFailed, failure: "second"},
 		"not known beside refused":     {rounds: []decision.Round{round(refused, of(decision.Unknown, second))}, want: telemetry.ResultUnknown, failure: "first"},
+		"a reply lost among refusals":  {rounds: []decision.Round{round(lost)}, want: telemetry.ResultUnknown, failure: "second"},
 		"a write that was not sent":    {rounds: []decision.Round{round(wrote, of(decision.Superseded, nil))}, want: telemetry.ResultSuperseded},
 		"what is gone is no failure":   {rounds: []decision.Round{round(gone)}, want: telemetry.ResultUnchanged},
 		"its status":                   {rounds: []decision.Round{round(wrote)}, status: &stale, want: telemetry.ResultStale, failure: "second"},

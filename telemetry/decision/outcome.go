@@ -105,7 +105,7 @@ type Outcome struct {
 // OK reports whether nothing stands in the way of going on.
 func (o Outcome) OK() bool { return o.State == Written || o.State == Tolerated }
 
-// LostReply is why it is not known whether a write was done, where that is so.
+// LostReply is why it is not known whether a write was done, where that is so; Failure otherwise.
 func (o *Outcome) LostReply() *Failure {
 	if o.Lost != nil {
 		return o.Lost

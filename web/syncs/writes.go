@@ -145,7 +145,11 @@ func decidedOn(r decision.Ref) string {
 func detail(o *decision.Outcome) views.Text {
 	var t views.Text
 	if o.Failed > 0 || o.Untried > 0 {
-		t = t.Plain(fmt.Sprintf("%d done, %d failed, %d not tried. ", o.Done, o.Failed, o.Untried))
+		failed := "failed"
+		if o.State == decision.Unknown {
+			failed = "failed or not known"
+		}
+		t = t.Plain(fmt.Sprintf("%d done, %d %s, %d not tried. ", o.Done, o.Failed, failed, o.Untried))
 	}
 	if o.Other != nil {
 		t = t.Plain("Written first by ").Code(prose.OrNone(o.Other.Manager))
@@ -156,6 +160,9 @@ func detail(o *decision.Outcome) views.Text {
 	}
 	if o.Failure != nil {
 		t = t.Join(words.Failure(o.Failure))
+	}
+	if o.Lost != nil {
+		t = t.Plain("; at least one reply was lost: ").Join(words.Failure(o.Lost))
 	}
 	return t
 }
