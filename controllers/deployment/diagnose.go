@@ -116,20 +116,9 @@ func (v *view) ofNew() []decision.Finding {
 // waiting are the findings of the pods of a ReplicaSet that exist.
 func (v *view) waiting(rs *ReplicaSet) []decision.Finding {
 	w := v.pods()
-	w.Leaving = v.leaving()
+	later := v.later(rs, v.children)
+	w.Leaving, w.Later, w.Spare = leaving(v.children), later.Later, later.Spare
 	return w.Waiting(rs.Blocking)
-}
-
-// leaving are its terminating pods whose room is for its others: not those that the cluster took away.
-func (v *view) leaving() (list []decision.TerminatingPod) {
-	for _, rs := range v.children {
-		for _, p := range rs.TerminatingPods {
-			if !slices.ContainsFunc(rs.Disrupted, func(d decision.DisruptedPod) bool { return d.Name == p.Name }) {
-				list = append(list, p)
-			}
-		}
-	}
-	return list
 }
 
 // lost are the missing pods of a ReplicaSet whose pods do not match its selector once they exist.
@@ -286,7 +275,8 @@ func (v *view) refusals(rs *ReplicaSet) []decision.Finding {
 	case f.Reason == "FailedDelete":
 		return []decision.Finding{diagnosis.OfDeletion(diagnosis.Refusal{Namespace: v.s.Namespace, Message: f.Message, Count: max(1, -off), Since: f.Transition})}
 	case off > 0:
-		return []decision.Finding{diagnosis.OfRefusal(diagnosis.Refusal{Namespace: v.s.Namespace, Message: f.Message, Count: off, Since: f.Transition, Leaving: v.pods().Going(v.leaving())})}
+		return []decision.Finding{diagnosis.OfRefusal(diagnosis.Refusal{Namespace: v.s.Namespace, Message: f.Message, Count: off, Since: f.Transition,
+			Leaving: v.room(rs, v.children), Alike: v.room(rs, v.alike(rs))})}
 	default:
 		return nil
 	}

@@ -26,6 +26,8 @@ type Pods struct {
 	Bare bool
 	// Leaving are terminating pods of the same owner, whose room is for its others when they are gone.
 	Leaving []decision.TerminatingPod
+	// Later are pods that leave room when all but Spare of the others are ready (Leaving).
+	Later, Spare int64
 	// Next, where it is given, becomes the next instant at which the clock alone makes
 	// other findings.
 	Next *time.Time

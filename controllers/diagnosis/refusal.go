@@ -18,8 +18,9 @@ type Refusal struct {
 	Message string
 	Count   int64
 	Since   time.Time
-	// Leaving is how many of the owner's pods go by themselves (Pods.Going). A quota counts them until they are gone.
-	Leaving int64
+	// Leaving are the owner's pods that go, which a quota counts until they are gone, and Alike those of them that
+	// request as much as the refused ones do.
+	Leaving, Alike Leaving
 }
 
 // refusals each try to take the message apart; the first that recognizes it is used.
@@ -167,27 +168,34 @@ func (f *refusal) quotaFull() bool {
 	used, _ := between(f.text, ", used: ", ", limited: ")
 	_, limited, _ := strings.Cut(f.text, ", limited: ")
 	unblocks := quotaUnblocks(requested, used, limited)
-	if leaveRoom(f.Leaving, requested, used, limited) {
-		f.NeedsAction, unblocks = false, whenGone(f.Leaving).Say(" or the quota leaves room")
+	if f.leaveRoom(requested, used, limited) {
+		f.NeedsAction, unblocks = false, whenGone(f.Leaving.Now).Say(" or the quota leaves room")
 	}
 	return f.is(Quota, words("quota ").Name(name).Say(" refuses "), words(" (").Told(usage(requested, used, limited)).Say(")"),
 		unblocks, kubectl(f.Namespace, "describe quota "+name))
 }
 
-// leaveRoom reports whether a quota has room for one more pod when those that leave are gone. They are taken to
-// request as much as it does.
-func leaveRoom(leaving int64, requested, used, limited string) bool {
+// leaveRoom reports whether a quota has room for the refused pods when those that leave are gone.
+func (f *refusal) leaveRoom(requested, used, limited string) bool {
 	asks, have := amounts(requested), amounts(used)
 	for resource, limit := range amounts(limited) {
 		one, isOne := quantity(asks[resource])
 		now, isNow := quantity(have[resource])
 		most, isMost := quantity(limit)
-		if !isOne || !isNow || !isMost || one > most || now-float64(leaving-1)*one > most {
+		leaving := f.Alike
+		if ofPods(resource) {
+			leaving = f.Leaving
+		}
+		fits := func(pods, gone int64) bool { return now+float64(pods-gone)*one <= most }
+		if !isOne || !isNow || !isMost || one > most || !leaving.room(f.Refusal.Count, fits) {
 			return false
 		}
 	}
-	return leaving > 0
+	return f.Leaving.Now > 0
 }
+
+// ofPods reports whether every pod is one of that resource.
+func ofPods(resource string) bool { return resource == "pods" || resource == "count/pods" }
 
 // quotaUnblocks is what ends it. Where more is requested than the quota has, or while nothing is used, an empty
 // quota would not have room either.
@@ -197,7 +205,7 @@ func quotaUnblocks(requested, used, limited string) decision.Words {
 	for resource, most := range amounts(limited) {
 		switch {
 		case have[resource] != "0" && !exceeds(asks[resource], most):
-		case resource == "pods" || resource == "count/pods": // No template requests less than one.
+		case ofPods(resource): // No template requests less than one.
 			return words("when the quota is raised")
 		default:
 			unblocks = words("when the quota is raised or the template requests less")

@@ -47,8 +47,9 @@ func (g *group) sayNode(w Pods, f *decision.Finding) decision.Words {
 		return g.do("waits", "wait").Say(" for room on node ").Name(node).Say(", where the scheduler preempts pods of lower priority")
 	}
 	if lacksRoom(g.pod.Message) {
-		if n := w.Going(w.Leaving); n > 0 {
-			f.NeedsAction, f.Unblocks = false, whenGone(n).Say(" or a suitable node has room")
+		leaving := Leaving{Now: w.Going(w.Leaving), Later: w.Later, Spare: w.Spare}
+		if leaving.room(g.count, func(pods, gone int64) bool { return pods <= gone }) {
+			f.NeedsAction, f.Unblocks = false, whenGone(leaving.Now).Say(" or a suitable node has room")
 		}
 	}
 	return g.do("fits no node (", "fit no node (").Told(s.said).Say(")")

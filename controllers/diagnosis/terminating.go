@@ -87,6 +87,23 @@ func (w Pods) Going(pods []decision.TerminatingPod) (n int64) {
 	return n
 }
 
+// Leaving counts pods that go, whose room is for others of their owner.
+type Leaving struct {
+	// Now are those that go by themselves, and Later those that go as the others come, as in a rolling update: the
+	// first while Spare of the others may still be missing.
+	Now, Later, Spare int64
+}
+
+// room reports whether so many others come without anybody's help, where fits tells whether there is room for pods when
+// others are gone.
+func (l Leaving) room(others int64, fits func(pods, gone int64) bool) bool {
+	first := others
+	if l.Later > 0 {
+		first = max(1, others-max(0, l.Spare))
+	}
+	return l.Now > 0 && fits(first, l.Now) && fits(others, l.Now+l.Later)
+}
+
 // whenGone is when pods that go by themselves are gone.
 func whenGone(n int64) decision.Words {
 	return words(prose.Plural(n, "when the terminating pod is gone", "when the terminating pods are gone"))

@@ -37,27 +37,40 @@ func TestGoing(t *testing.T) {
 }
 
 func TestQuotaOfTerminatingPods(t *testing.T) {
-	const terminating = "when the terminating pods are gone or the quota leaves room"
+	const (
+		full    = "exceeded quota: q, requested: pods=1, used: pods=5, limited: pods=5"
+		cpu     = "exceeded quota: q, requested: requests.cpu=500m, used: requests.cpu=2, limited: requests.cpu=2"
+		gone    = "when the terminating pods are gone or the quota leaves room"
+		oneGone = "when the terminating pod is gone or the quota leaves room"
+		room    = "when the quota leaves room"
+	)
+	one, two, rolls, ends := diagnosis.Leaving{Now: 1}, diagnosis.Leaving{Now: 2}, diagnosis.Leaving{Now: 1, Later: 1, Spare: 1}, diagnosis.Leaving{Now: 1, Later: 1}
 	for _, c := range []struct {
-		message string
-		leaving int64
-		waits   bool
-		want    string
+		message        string
+		leaving, alike diagnosis.Leaving
+		waits          bool
+		want           string
 	}{
-		{"exceeded quota: q, requested: pods=1, used: pods=5, limited: pods=5", 2, true, terminating},
-		{"exceeded quota: q, requested: pods=1, used: pods=5, limited: pods=5", 1, true, "when the terminating pod is gone or the quota leaves room"},
-		{"exceeded quota: q, requested: pods=1, used: pods=5, limited: pods=5", 0, false, "when the quota leaves room"},
-		{"exceeded quota: q, requested: pods=1, used: pods=6, limited: pods=5", 2, true, terminating},
-		{"exceeded quota: q, requested: pods=1, used: pods=7, limited: pods=5", 2, false, "when the quota leaves room"},
-		{"exceeded quota: q, requested: requests.cpu=500m, used: requests.cpu=2, limited: requests.cpu=2", 2, true, terminating},
-		{"exceeded quota: q, requested: pods=1,requests.cpu=500m, used: pods=5,requests.cpu=4, limited: pods=5,requests.cpu=2", 2, false, "when the quota leaves room"},
-		{"exceeded quota: q, requested: requests.cpu=4, used: requests.cpu=2, limited: requests.cpu=2", 2, false, "when the quota is raised or the template requests less"},
-		{"failed quota: q: must specify limits.cpu for: app", 2, false, "when the template specifies them or a LimitRange sets defaults"},
-		{`no PriorityClass with name urgent was found`, 2, false, "when that PriorityClass exists or the template changes"},
+		{full, two, two, true, gone},
+		{full, one, one, false, room},
+		{full, rolls, rolls, true, oneGone},
+		{full, ends, ends, false, room},
+		{full, diagnosis.Leaving{}, diagnosis.Leaving{}, false, room},
+		{full, two, diagnosis.Leaving{}, true, gone},
+		{"exceeded quota: q, requested: pods=1, used: pods=9, limited: pods=10", one, one, true, oneGone},
+		{"exceeded quota: q, requested: pods=1, used: pods=6, limited: pods=5", diagnosis.Leaving{Now: 3}, diagnosis.Leaving{Now: 3}, true, gone},
+		{"exceeded quota: q, requested: pods=1, used: pods=6, limited: pods=5", two, two, false, room},
+		{cpu, two, two, true, gone},
+		{cpu, two, one, false, room},
+		{"exceeded quota: q, requested: requests.memory=4Gi, used: requests.memory=9Gi, limited: requests.memory=10Gi", rolls, diagnosis.Leaving{}, false, room},
+		{"exceeded quota: q, requested: pods=1,requests.cpu=500m, used: pods=5,requests.cpu=4, limited: pods=5,requests.cpu=2", two, two, false, room},
+		{"exceeded quota: q, requested: requests.cpu=4, used: requests.cpu=2, limited: requests.cpu=2", two, two, false, "when the quota is raised or the template requests less"},
+		{"failed quota: q: must specify limits.cpu for: app", two, two, false, "when the template specifies them or a LimitRange sets defaults"},
+		{`no PriorityClass with name urgent was found`, two, two, false, "when that PriorityClass exists or the template changes"},
 	} {
-		f := diagnosis.OfRefusal(diagnosis.Refusal{Namespace: "shop", Message: c.message, Count: 2, Since: noon, Leaving: c.leaving})
+		f := diagnosis.OfRefusal(diagnosis.Refusal{Namespace: "shop", Message: c.message, Count: 2, Since: noon, Leaving: c.leaving, Alike: c.alike})
 		if got := f.Unblocks.At(noon); got != c.want || f.NeedsAction == c.waits {
-			t.Errorf("%s, %d leaving: %s, needs action %v, want %s", c.message, c.leaving, got, f.NeedsAction, c.want)
+			t.Errorf("%s, leaving %v, alike %v: %s, needs action %v, want %s", c.message, c.leaving, c.alike, got, f.NeedsAction, c.want)
 		}
 	}
 }
@@ -68,17 +81,22 @@ func TestRoomOfTerminatingPods(t *testing.T) {
 	for _, c := range []struct {
 		message string
 		leaving []decision.TerminatingPod
+		like    int64
+		later   int64
 		waits   bool
 		want    string
 	}{
-		{"0/2 nodes are available: 2 node(s) didn't have free ports for the requested pod ports.", []decision.TerminatingPod{going}, true, room},
-		{"0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable.", []decision.TerminatingPod{going, stuck}, true, room},
-		{"0/2 nodes are available: 2 node(s) didn't have free ports for the requested pod ports.", []decision.TerminatingPod{stuck}, false, "when the port is free on a node, or the template does not request it"},
-		{"0/2 nodes are available: 2 Insufficient cpu.", nil, false, "when a node has more cpu free, or the template requests less"},
-		{"0/2 nodes are available: 2 node(s) were unschedulable. preemption: 0/2 nodes are available: 2 Insufficient cpu.", []decision.TerminatingPod{going}, false, "when a node is uncordoned: kubectl uncordon"},
+		{"0/2 nodes are available: 2 node(s) didn't have free ports for the requested pod ports.", []decision.TerminatingPod{going}, 0, 0, true, room},
+		{"0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable.", []decision.TerminatingPod{going, stuck}, 0, 0, true, room},
+		{"0/2 nodes are available: 2 node(s) didn't have free ports for the requested pod ports.", []decision.TerminatingPod{stuck}, 0, 0, false, "when the port is free on a node, or the template does not request it"},
+		{"0/2 nodes are available: 2 Insufficient cpu.", nil, 0, 0, false, "when a node has more cpu free, or the template requests less"},
+		{"0/2 nodes are available: 2 node(s) were unschedulable. preemption: 0/2 nodes are available: 2 Insufficient cpu.", []decision.TerminatingPod{going}, 0, 0, false, "when a node is uncordoned: kubectl uncordon"},
+		{"0/2 nodes are available: 2 Insufficient cpu.", []decision.TerminatingPod{going}, 96, 0, false, "when a node has more cpu free, or the template requests less"},
+		{"0/2 nodes are available: 2 Insufficient cpu.", []decision.TerminatingPod{going}, 2, 2, true, room},
+		{"0/2 nodes are available: 2 Insufficient cpu.", []decision.TerminatingPod{going}, 2, 1, false, "when a node has more cpu free, or the template requests less"},
 	} {
-		w := diagnosis.Pods{Namespace: "shop", Now: noon, Leaving: c.leaving}
-		f := w.Waiting([]decision.Pod{{Name: "new", Reason: "Unschedulable", Message: c.message}})[0]
+		w := diagnosis.Pods{Namespace: "shop", Now: noon, Leaving: c.leaving, Later: c.later, Spare: 2}
+		f := w.Waiting([]decision.Pod{{Name: "new", Like: c.like, Reason: "Unschedulable", Message: c.message}})[0]
 		if got := f.Unblocks.At(noon); got != c.want || f.NeedsAction == c.waits {
 			t.Errorf("%s, leaving %v: %s, needs action %v, want %s", c.message, c.leaving, got, f.NeedsAction, c.want)
 		}
