@@ -2,6 +2,7 @@ package deployment
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/loopscope/loopscope/telemetry/decision"
@@ -147,11 +148,17 @@ func (v *view) pauseReason() string {
 // pausedSync scales and cleans up, but rolls nothing out ([D-8]).
 func (t *decider) pausedSync() {
 	t.holdPaused()
-	if t.keepRevision() || t.scale() {
-		return // The next sync goes by other sizes.
+	writes := t.keepRevision() || t.scale()
+	if !slices.ContainsFunc(t.verdict.Actions, resizes) {
+		t.onceResumed() // Otherwise the next sync goes by other sizes.
 	}
-	t.onceResumed()
+	if writes {
+		return
+	}
 	if _, pending := t.rollbackTo(); !pending {
 		t.cleanUp()
 	}
 }
+
+// resizes reports whether a write is of a size, and not of annotations alone.
+func resizes(a decision.Action) bool { return a.Size != nil }

@@ -319,11 +319,7 @@ func (t *decider) onceResumed() {
 	reported, running := t.oldRunningCounts()
 	switch rolls := t.s.Strategy == rollingUpdate; {
 	case t.newSet != nil && h.Size.From == t.s.Want: // What is left are old pods.
-		rs := t.activeOld()[0]
-		h.Target, h.Size = t.ref(rs), &decision.Size{From: rs.Replicas}
-		if rolls && t.budget() <= 0 {
-			h.Unblocks = h.Unblocks.Say(" and more pods are available")
-		}
+		t.onceResumedOld(h)
 	case !rolls && max(t.oldTotal, reported, running) > 0:
 		h.Unblocks = h.Unblocks.Say(" and its old pods are gone")
 	case !rolls || t.boundsErr != nil || h.Size.From > t.s.Want:
@@ -332,6 +328,24 @@ func (t *decider) onceResumed() {
 	default:
 		h.Size.To = t.bounds.NewSize(h.Size.From, t.total)
 	}
+}
+
+// onceResumedOld tells of old pods, of which a rolling update removes what it may.
+func (t *decider) onceResumedOld(h *decision.Held) {
+	old := t.activeOld()
+	first, to := old[0], int64(0)
+	if t.s.Strategy == rollingUpdate && t.boundsErr == nil {
+		behind := slices.IndexFunc(old, (*ReplicaSet).isBehind)
+		switch {
+		case t.budget() <= 0:
+			h.Unblocks = h.Unblocks.Say(" and more pods are available")
+		case behind >= 0:
+			h.Unblocks = h.Unblocks.Say(" and the status of ").Name(old[behind].Name).Say(" has caught up with its size")
+		default:
+			first, to = t.nextOld()
+		}
+	}
+	h.Target, h.Size = t.ref(first), &decision.Size{From: first.Replicas, To: to}
 }
 
 // holdHistory refuses to delete revisions that still have pods or an

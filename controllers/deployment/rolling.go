@@ -109,7 +109,7 @@ func (t *decider) mayGoEquation() *decision.Equation {
 // swallows it, and may have shrunk others before.
 func (t *decider) caughtUp() bool {
 	for _, rs := range t.activeOld() {
-		if rs.Available > rs.Replicas {
+		if rs.isBehind() {
 			t.ask(qCaughtUp, false, decision.Text("replicaSet", rs.Name),
 				decision.Count("size", rs.Replicas), decision.Count("reported", rs.Available))
 			t.holdBehind(rs)
@@ -120,10 +120,35 @@ func (t *decider) caughtUp() bool {
 	return t.ask(qCaughtUp, true)
 }
 
+func (rs *ReplicaSet) isBehind() bool { return rs.Available > rs.Replicas }
+
+// nextOld is the first old ReplicaSet that becomes smaller now that old pods may go, and its size then.
+func (t *decider) nextOld() (*ReplicaSet, int64) {
+	old := t.activeOld()
+	to, gone := t.withoutUnhealthy(old)
+	if gone == 0 {
+		to, _ = t.withoutHealthy(old)
+	}
+	for i, rs := range old {
+		if to[i] != rs.Replicas {
+			return rs, to[i]
+		}
+	}
+	return old[0], 0
+}
+
+func (t *decider) withoutUnhealthy(old []*ReplicaSet) (to []int64, gone int64) {
+	return rollout.Unhealthy(rollingSets(old), t.budget())
+}
+
+func (t *decider) withoutHealthy(old []*ReplicaSet) (to []int64, gone int64) {
+	return rollout.Healthy(rollingSets(old), t.available-t.bounds.Floor())
+}
+
 // scaleDownUnhealthy is [RR-3] a.
 func (t *decider) scaleDownUnhealthy() bool {
 	old := t.activeOld()
-	to, gone := rollout.Unhealthy(rollingSets(old), t.budget())
+	to, gone := t.withoutUnhealthy(old)
 	t.verdict.Path.Count(qUnhealthy, gone, append(moves(old, to), decision.Count("size", t.oldTotal), decision.Count("available", t.oldAvailable))...)
 	t.scaleDown(qUnhealthy, old, to, gone)
 	return gone > 0
@@ -132,7 +157,7 @@ func (t *decider) scaleDownUnhealthy() bool {
 // scaleDownHealthy is [RR-3] b.
 func (t *decider) scaleDownHealthy() bool {
 	old, floor := t.activeOld(), t.bounds.Floor()
-	to, gone := rollout.Healthy(rollingSets(old), t.available-floor)
+	to, gone := t.withoutHealthy(old)
 	t.verdict.Path.Count(qHealthy, gone, append(moves(old, to), decision.Count("available", t.available), decision.Count("floor", floor))...)
 	t.scaleDown(qHealthy, old, to, gone)
 	return gone > 0
