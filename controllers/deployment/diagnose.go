@@ -223,7 +223,7 @@ func old(list []decision.Finding) []decision.Finding {
 }
 
 // resumed says of old pods in a pause that the rollout, which replaces them, is resumed, instead of that the template
-// changes: it has.
+// changes: it has. What else it takes of a template, the new one need not have.
 func resumed(unblocks decision.Words) decision.Words {
 	const template = "the template "
 	at := slices.IndexFunc(unblocks, func(p decision.Part) bool { return strings.Contains(p.Text, template) })
@@ -232,10 +232,18 @@ func resumed(unblocks decision.Words) decision.Words {
 	}
 	cause, change, _ := strings.Cut(unblocks[at].Text, template)
 	if other, ok := strings.CutPrefix(change, "or "); ok {
-		cause += other + " or "
+		cause, change = cause+other+" or ", "changes"
 	}
 	unblocks = slices.Clone(unblocks)
-	unblocks[at].Text = cause + "the rollout is resumed"
+	if change == "changes" {
+		unblocks[at].Text = cause + "the rollout is resumed"
+		return unblocks
+	}
+	change, other, ok := strings.Cut(change, " or ")
+	if ok {
+		cause += other + " or "
+	}
+	unblocks[at].Text = strings.TrimRight(strings.TrimSuffix(cause, " or "), ",") + ", or the new template " + strings.TrimRight(change, ",") + " and the rollout is resumed"
 	return unblocks
 }
 
