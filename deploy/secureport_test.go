@@ -8,9 +8,8 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/loopscope/loopscope/controllers/deployment"
-	"github.com/loopscope/loopscope/controllers/replicaset"
-	"github.com/loopscope/loopscope/controllers/rollingupdate"
+	"github.com/loopscope/loopscope/controllers"
+	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
@@ -87,7 +86,10 @@ func TestViewersReadTheConsoleAlone(t *testing.T) {
 		if method != "GET" {
 			continue
 		}
-		for _, l := range []decision.Loop{deployment.Loop, replicaset.Loop, replicaset.ControllerLoop, rollingupdate.Loop} {
+		for _, l := range controllers.Loops.With(decision.Loops{{Name: "lease"}, telemetry.Comparison(nil)}) {
+			if !controllers.Loops.Has(l.Name) && !strings.HasPrefix(route, "/{objects}/") {
+				continue // These have no list, and are no controllers.
+			}
 			for _, name := range []string{l.Name, l.Name + "-controller"} {
 				path := strings.NewReplacer("{objects}", l.Name+"s", "{loop}", name, "{namespace}", "shop", "{name}", "web", "*", "heap").Replace(route)
 				if is := may(path); is == elsewhere.MatchString(path) {

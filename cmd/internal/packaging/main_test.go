@@ -5,6 +5,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/loopscope/loopscope/cmd/internal/app"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 const manifests = "../../../deploy"
@@ -18,6 +21,19 @@ func TestFilesAreFresh(t *testing.T) {
 	for name, want := range all {
 		if got, err := os.ReadFile(filepath.Join(manifests, name)); err != nil || string(got) != string(want) {
 			t.Errorf("%s is out of date: run make generate (%v)", name, err)
+		}
+	}
+}
+
+// TestViewersOpenEveryObject: the console has pages of each loop of which syncs are kept, and links to them.
+func TestViewersOpenEveryObject(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(manifests, "secure-port.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range app.Recorded() {
+		if path := decision.PathOf(l.Name) + "/*"; !strings.Contains(string(text), `"`+path+`"`) {
+			t.Errorf("viewers may not get %s", path)
 		}
 	}
 }
