@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"net"
@@ -29,14 +30,18 @@ const (
 func announce(at place, url string, log *slog.Logger) (gone func()) {
 	path, err := at.file(os.Getenv)
 	if err == nil {
-		err = writeAnnounced(path, append([]string{url}, others(path, url)...))
+		err = changeAnnounced(path, func(list []string) []string { return append([]string{url}, elsewhere(list, url)...) })
 	}
 	if err != nil {
 		log.Debug("Commands have to be told the address of the console", "error", err)
 		return func() {}
 	}
 	return func() {
-		if err := writeAnnounced(path, others(path, url)); err != nil {
+		// Another console may have the port by now, with another token.
+		err := changeAnnounced(path, func(list []string) []string {
+			return slices.DeleteFunc(list, func(other string) bool { return other == url })
+		})
+		if err != nil {
 			log.Debug("The address of the console was not taken back", "error", err)
 		}
 	}
@@ -51,13 +56,26 @@ func announced(path string) []string {
 	return strings.Fields(string(text))
 }
 
-// others are the addresses of consoles at other ports.
-func others(path, url string) []string {
+// elsewhere are the addresses of consoles at other ports.
+func elsewhere(list []string, url string) []string {
 	server, _ := signin.Split(url)
-	return slices.DeleteFunc(announced(path), func(other string) bool {
+	return slices.DeleteFunc(list, func(other string) bool {
 		at, _ := signin.Split(other)
 		return at == server
 	})
+}
+
+// changeAnnounced changes the addresses while no other process does.
+func changeAnnounced(path string, change func([]string) []string) error {
+	lock, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if err := lockFile(lock); err != nil {
+		return fmt.Errorf("lock %s: %w", lock.Name(), err)
+	}
+	return writeAnnounced(path, change(announced(path)))
 }
 
 // writeAnnounced replaces the file at once: others read it meanwhile.

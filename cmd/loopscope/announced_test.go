@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"sync"
 	"testing"
 
 	"github.com/loopscope/loopscope/cmd/internal/signin"
@@ -56,6 +57,39 @@ func TestFindsTheConsoleThatIsLeft(t *testing.T) {
 	path, err := at("first").file(os.Getenv)
 	if n := len(announced(path)); err != nil || n != mostAnnounced {
 		t.Errorf("%d are remembered, %v", n, err)
+	}
+}
+
+// A console that ends leaves the address of its successor, which has its port already.
+func TestFindsTheSuccessorAtTheSamePort(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	flags := newConsoleFlags()
+	*flags.kubeconfig.KubeConfig = contexts(t, "http://127.0.0.1:1")
+	log := slog.New(slog.DiscardHandler)
+	const first, second = "http://127.0.0.1:8077/?token=one", "http://127.0.0.1:8077/?token=two"
+	gone := announce(at("first"), first, log)
+	announce(at("first"), second, log)
+	gone()
+	if f := flags.find(t.Context()); f.address() != second {
+		t.Errorf("it finds %+v", f)
+	}
+}
+
+// Consoles that start and end at once do not forget each other.
+func TestAnnouncesAtOnce(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	log := slog.New(slog.DiscardHandler)
+	var all sync.WaitGroup
+	for port := range mostAnnounced / 2 {
+		all.Go(func() {
+			announce(at("first"), fmt.Sprintf("http://127.0.0.1:%d", 1000+port), log)
+			announce(at("first"), fmt.Sprintf("http://127.0.0.1:%d", 2000+port), log)()
+		})
+	}
+	all.Wait()
+	path, err := at("first").file(os.Getenv)
+	if list := announced(path); err != nil || len(list) != mostAnnounced/2 {
+		t.Errorf("%q are remembered, %v", list, err)
 	}
 }
 
