@@ -31,9 +31,11 @@ type Story struct {
 	Sentence decision.Sentence `json:"sentence"`
 	Text     string            `json:"text"`
 	// AsOf is the instant that the sentence is of, where no API server has served since.
-	AsOf   time.Time   `json:"asOf,omitzero"`
-	Counts StoryCounts `json:"counts"`
-	Beats  []Beat      `json:"beats"`
+	AsOf time.Time `json:"asOf,omitzero"`
+	// LastKnown is the end of its last known sync, where nobody knows how it went on.
+	LastKnown time.Time   `json:"lastKnown,omitzero"`
+	Counts    StoryCounts `json:"counts"`
+	Beats     []Beat      `json:"beats"`
 }
 
 // StoryCounts says how much there is in a story.

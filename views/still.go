@@ -9,6 +9,21 @@ func StillNumbers(list []Number, at time.Time) {
 	}
 }
 
+// StillFindings is the same of what keeps pods.
+func StillFindings(list []Finding, at time.Time) {
+	for i := range list {
+		f := &list[i]
+		f.What, f.Unblocks, f.For = f.What.Still(at), f.Unblocks.Still(at), f.For.Still(at)
+	}
+}
+
+// StillPods is the same of the pods of a ReplicaSet.
+func StillPods(list []Pod, at time.Time) {
+	for i := range list {
+		list[i].Why, list[i].Age = list[i].Why.Still(at), list[i].Age.Still(at)
+	}
+}
+
 // StillHeld is the same of writes that were held back.
 func StillHeld(list []Held, at time.Time) {
 	for i := range list {

@@ -71,6 +71,51 @@ func TestSeenInAnEarlierRunAlone(t *testing.T) {
 	}
 }
 
+// TestUnfinishedInAnEarlierRun: of a rollout that an earlier run left in the middle nothing is told of
+// now, as nobody knows how it went on.
+func TestUnfinishedInAnEarlierRun(t *testing.T) {
+	w := newWorld(t, storyNow.Add(-2*time.Hour))
+	stuckRollout(w)
+	later := newWorld(t, storyNow)
+	later.journal = telemetry.NewJournal(telemetry.JournalOptions{Loops: testLoops, Epoch: "9e01"})
+	_, h := later.serve(func(o *Options) {
+		o.Archive = w.journal.Archive()
+		o.Now = func() time.Time { return storyNow.Add(3 * time.Hour) }
+	})
+	page := func(path string) doc {
+		t.Helper()
+		_, raw := get(t, h.URL, "/deployments/shop/web"+path)
+		d := parse(t, raw)
+		d.sound()
+		return d
+	}
+	d := page("")
+	if h1 := d.one("h1"); !strings.HasPrefix(h1, "shop/web was waiting") {
+		t.Errorf("it is headed %q", h1)
+	}
+	if text := d.one("main"); strings.Contains(text, "Looks again") || strings.Contains(text, "next change triggers") || strings.Contains(text, "next sync") {
+		t.Errorf("it looks again: %s", text)
+	}
+	if n := d.running("#f-head") + d.running("#f-findings"); n > 0 {
+		t.Errorf("%d times in it run on", n)
+	}
+	if then := page("?at=" + storyNow.Add(-10*time.Minute).Format(time.RFC3339)).one("#last"); !strings.Contains(then, "Last known, as of ") || !strings.Contains(then, "shop/web was waiting") {
+		t.Errorf("of a moment it says %q", then)
+	}
+	for _, path := range []string{"/story", "/story?at=" + storyNow.Add(-10*time.Minute).Format(time.RFC3339)} {
+		d := page(path)
+		if h1, then := d.one("h1"), d.one(".then"); !strings.HasPrefix(h1, "shop/web was waiting") || !strings.Contains(then, "No sync of this run has seen it") || !strings.Contains(then, "was not settled then") {
+			t.Errorf("%s says %q, %q", path, h1, then)
+		}
+		if n := d.running("h1") + d.running(".then"); n > 0 {
+			t.Errorf("%s: %d times in it run on", path, n)
+		}
+	}
+	if s := storyTwin(t, h.URL); s.LastKnown.IsZero() || s.Text != headOf(t, h.URL, "/deployments/shop/web").Sentence {
+		t.Errorf("as of %s its story says %q", s.LastKnown, s.Text)
+	}
+}
+
 // TestStoryOfADeletedIsOver, whatever is recorded later.
 func TestStoryOfADeletedIsOver(t *testing.T) {
 	base, _ := deletedOnce(t, nil)

@@ -3,6 +3,7 @@ package web
 import (
 	"encoding/json"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -66,6 +67,34 @@ func TestStoryWithAnOldHistory(t *testing.T) {
 	s := storyTwin(t, cutStory(t, false, nil))
 	if !s.Open || !s.Settled.IsZero() || s.Began.Before(storyNow.Add(-15*time.Minute-time.Second)) {
 		t.Errorf("it began %s, was settled %s, and is open: %t", s.Began, s.Settled, s.Open)
+	}
+}
+
+// TestStoryThatTheHistoryHasNotToItsEnd: a rollout that is over is not told as under way where the
+// syncs at its end are not in the history.
+func TestStoryThatTheHistoryHasNotToItsEnd(t *testing.T) {
+	w := newWorld(t, storyNow.Add(-2*time.Hour))
+	stuckRollout(w)
+	later := newWorld(t, storyNow)
+	later.journal = telemetry.NewJournal(telemetry.JournalOptions{Loops: testLoops, Epoch: "9e01"})
+	settled := plain("shop", "web")
+	settled.Started, settled.Ended = storyNow.Add(time.Hour), storyNow.Add(time.Hour)
+	later.journal.Record(settled)
+	_, h := later.serve(func(o *Options) {
+		o.Archive = w.journal.Archive()
+		o.Now = func() time.Time { return storyNow.Add(2 * time.Hour) }
+	})
+	if head := headOf(t, h.URL, "/deployments/shop/web"); !strings.HasPrefix(head.Sentence, "shop/web is settled") {
+		t.Errorf("its page says %q", head.Sentence)
+	}
+	_, raw := get(t, h.URL, "/deployments/shop/web/story")
+	d := parse(t, raw)
+	h1, then := d.one("h1"), d.one(".then")
+	if !strings.HasPrefix(h1, "shop/web was waiting") || !strings.Contains(then, "Later syncs of it are not in the history") || !strings.Contains(then, "was not settled then") {
+		t.Errorf("its story says %q, %q", h1, then)
+	}
+	if s := storyTwin(t, h.URL); s.LastKnown.IsZero() || s.LastKnown.After(storyNow) {
+		t.Errorf("it is told up to %s", s.LastKnown)
 	}
 }
 

@@ -210,6 +210,9 @@ func storyEnd(story *telemetry.Story) string {
 	case !story.Gone.IsZero():
 		return "The story ended after " + after + ", with the deletion of the object"
 	}
+	if !story.LastKnown.IsZero() {
+		return "It was not settled at " + story.LastKnown.UTC().Format("15:04:05") + " UTC, and nobody knows how it went on"
+	}
 	return "It is not settled yet"
 }
 

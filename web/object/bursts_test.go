@@ -63,7 +63,7 @@ func TestOlderTimers(t *testing.T) {
 		sync(3, []decision.Timer{timer("status", -time.Second), timer("deadline", 31*time.Second)}),
 		sync(4, []decision.Timer{timer("deadline", 5*time.Minute)}),
 	}
-	x := &subject.Subject{Kept: kept, Newest: kept[3], Cursor: kept[3]}
+	x := &subject.Subject{Kept: kept, Newest: kept[3], Cursor: kept[3], OnList: true}
 	got := looksNow(x, now)
 	if len(got) != 2 || !got[0].At.Equal(now.Add(31*time.Second)) || !strings.Contains(got[0].Why.String(), "An older timer, of sync 3: the queue keeps the earlier of two.") {
 		t.Errorf("it looks again at %+v", got)

@@ -23,13 +23,10 @@ func (s *Pages) head(q *page.Query, x *subject.Subject) views.Head {
 	t := x.Newest
 	cut := s.Outage()
 	at, _ := cut.AsOf(t, q.Now)
-	unseen := !x.OnList && !t.Gone
-	if unseen {
-		at = t.Ended
-	}
 	sen := s.Said(t, at)
-	if unseen {
-		sen = lastKnown(sen, at)
+	if x.Unseen() {
+		at = t.Ended
+		sen = words.LastKnown(t.Sentence, at, words.Unseen)
 	}
 	o, _ := words.OutcomeOf(sen.Tone)
 	h := views.Head{Sentence: sen.At(at), Code: sen.Code, State: views.Mark{Tone: o.View, Word: sen.State},
@@ -45,7 +42,7 @@ func (s *Pages) head(q *page.Query, x *subject.Subject) views.Head {
 		h.Sentence = x.Object.Key() + " has no sentence: " + h.Lead.At(at) + "."
 	}
 	h.Gone = t.FoundGone()
-	if unseen {
+	if x.Unseen() {
 		h.Lead = h.Lead.Still(at)
 		return h
 	}
@@ -54,15 +51,6 @@ func (s *Pages) head(q *page.Query, x *subject.Subject) views.Head {
 		cut.Freeze(&h, t, q.Now)
 	}
 	return h
-}
-
-// lastKnown is the sentence of an object that no sync of this run has seen, as of the last one
-// of an earlier run.
-func lastKnown(sen decision.Sentence, at time.Time) decision.Sentence {
-	var then decision.Words
-	sen.Verb, sen.ChangesAt = words.Past(sen.Verb), time.Time{}
-	sen.Then = then.Say("That was at ").Clock(at).Say(" UTC, in an earlier run. No sync of this run has seen it: it was deleted meanwhile, or its first sync is still to come")
-	return sen
 }
 
 // headThen is the sentence as it was at a moment, with today's behind it. Nothing in
@@ -79,6 +67,10 @@ func (s *Pages) headThen(q *page.Query, x *subject.Subject) views.Head {
 		h.Then = views.Say(then + ".")
 	}
 	today, at := s.SaidThen(x.Newest, q.Now)
+	if x.Unseen() {
+		at = x.Newest.Ended
+		today = words.LastKnown(x.Newest.Sentence, at, words.Unseen)
+	}
 	now := views.Say("Now")
 	if at.Before(q.Now) {
 		now = views.Say("Last known, as of ").Clock(at)

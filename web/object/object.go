@@ -23,13 +23,16 @@ func (s *Pages) objectView(q *page.Query, x *subject.Subject) views.Object {
 	v := views.Object{Kind: s.KindOf(x.Object.Loop), Namespace: x.Object.Namespace, Name: x.Object.Name,
 		Head: s.head(q, x), Held: s.Held(x.Told()), Sync: s.Of(x.Cursor), Step: s.stepper(x)}
 	next := looksNow(x, q.Now)
-	if x.Moment.IsZero() {
+	switch {
+	case !x.Moment.IsZero():
+		views.StillHeld(v.Held, x.Moment)
+	case x.Unseen():
+		s.unseen(&v, x.Newest)
+	default:
 		v.Head.Last, v.Head.Numbers = s.LastLine(x.Newest, next), nextLook(v.Head.Numbers, next)
 		found := s.Diagnosis(x.Newest, q.Now).Findings
 		v.Findings, v.Evidence = findingViews(found), s.evidenceOf(q, x.Newest, found)
 		s.Outage().FreezeFindings(v.Held, v.Findings, x.Newest)
-	} else {
-		views.StillHeld(v.Held, x.Moment)
 	}
 	if x.Cursor == x.Newest {
 		v.Sync.Next = next
@@ -37,6 +40,15 @@ func (s *Pages) objectView(q *page.Query, x *subject.Subject) views.Object {
 	v.CauseChain = s.CausesOf(x.Cursor)
 	s.syncRows(&v, q, x)
 	return v
+}
+
+// unseen has what was known at the end of the last sync, and nothing that moves on.
+func (s *Pages) unseen(v *views.Object, t *telemetry.Trace) {
+	v.Head.Last, v.Head.Numbers = s.LastKnownLine(t), nextLook(v.Head.Numbers, nil)
+	v.Findings = findingViews(t.Diagnosis.Findings)
+	views.StillNumbers(v.Head.Numbers, t.Ended)
+	views.StillHeld(v.Held, t.Ended)
+	views.StillFindings(v.Findings, t.Ended)
 }
 
 // nextLook sets the number of that name to the soonest timer that runs.

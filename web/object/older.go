@@ -44,8 +44,11 @@ func rang(t *telemetry.Trace, c *telemetry.Cause) bool {
 	return (c.Kind == telemetry.CauseTimer || c.Kind == telemetry.CauseBackoff) && !facts.Early(t, *c)
 }
 
-// looksNow are all timers that run now, soonest first.
+// looksNow are all timers that run now, soonest first. Those of an earlier run have ended with it.
 func looksNow(x *subject.Subject, now time.Time) []views.Look {
+	if x.Unseen() {
+		return nil
+	}
 	list := syncs.Looks(x.Newest)
 	if older := olderLooks(x, now); len(older) > 0 && older[soonestLook(older)].At.Before(firstLook(list)) {
 		list = append([]views.Look{older[soonestLook(older)]}, list...) // Later ones would find out nothing that the newest does not.

@@ -42,6 +42,8 @@ func objectParts(v views.Object) []page.Part {
 // keepsUp says what changes the page: its own syncs, those of what it controls, and
 // the clock in its sentence.
 func (s *Pages) keepsUp(q *page.Query, p *page.Page, x *subject.Subject) {
-	p.ChangesAt = page.Sooner(q.Now, p.ChangesAt, s.SaidNow(x.Newest, q.Now).ChangesAt)
+	if !x.Unseen() {
+		p.ChangesAt = page.Sooner(q.Now, p.ChangesAt, s.SaidNow(x.Newest, q.Now).ChangesAt)
+	}
 	p.Touches = func(t *telemetry.Trace) bool { return s.Concerns(x.Object, x.Newest, t) }
 }

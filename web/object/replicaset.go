@@ -37,10 +37,14 @@ func (s *Pages) replicaSet(q *page.Query) (*page.Page, error) {
 	if snap, err := facts.ReplicaSet(s.Loops, x.Newest); err == nil {
 		v.Images = strings.Join(snap.Images, ", ")
 		v.Expects, v.Echoes = syncs.Expects(snap), echoLines(snap)
-		v.Forecast = Forecast(x.Newest, snap, q.Now)
+		if !x.Unseen() {
+			v.Forecast = Forecast(x.Newest, snap, q.Now)
+		}
 		v.Scope = s.Pods(q.Now, x, snap)
 		v.Pods, v.PodsNote = podsOf(snap)
-		s.Outage().FreezePods(v.Pods, x.Newest)
+		if s.Outage().FreezePods(v.Pods, x.Newest); x.Unseen() {
+			views.StillPods(v.Pods, x.Newest.Ended)
+		}
 	}
 	v.Head.Part = s.partOf(q, x)
 	v.Victims, v.VictimsNote = s.victimsOf(x)

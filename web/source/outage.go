@@ -90,10 +90,7 @@ func (o Outage) FreezeFindings(held []views.Held, found []views.Finding, t *tele
 	}
 	at := o.Known(t)
 	views.StillHeld(held, at)
-	for i := range found {
-		f := &found[i]
-		f.What, f.Unblocks, f.For = f.What.Still(at), f.Unblocks.Still(at), f.For.Still(at)
-	}
+	views.StillFindings(found, at)
 }
 
 // FreezePods is the same of the pods of a ReplicaSet.
@@ -101,10 +98,7 @@ func (o Outage) FreezePods(pods []views.Pod, t *telemetry.Trace) {
 	if !o.On {
 		return
 	}
-	at := o.Known(t)
-	for i := range pods {
-		pods[i].Why, pods[i].Age = pods[i].Why.Still(at), pods[i].Age.Still(at)
-	}
+	views.StillPods(pods, o.Known(t))
 }
 
 // FreezeLanes stops the ages of pods.

@@ -54,7 +54,13 @@ func (s *Pages) tell(q *page.Query) (*telemetry.Story, error) {
 		return nil, err
 	}
 	story, current, err := s.find(q, x)
-	if err == nil && current && story.End().IsZero() && !x.Pinned { // The page of the object says the same.
+	switch {
+	case err != nil || !story.End().IsZero():
+	case x.Unseen():
+		lastKnown(story, words.Unseen)
+	case !current:
+		lastKnown(story, notInHistory)
+	case !x.Pinned: // The page of the object says the same.
 		said, at := s.SaidThen(x.Newest, q.Now)
 		story.Sentence, story.Text = said, said.At(at)
 		if at.Before(q.Now) {
@@ -62,6 +68,22 @@ func (s *Pages) tell(q *page.Query) (*telemetry.Story, error) {
 		}
 	}
 	return story, err
+}
+
+// notInHistory is why a story that the history has not to its end is not told further.
+const notInHistory = ". Later syncs of it are not in the history"
+
+// lastKnown tells a story as of the last sync that is known of it.
+func lastKnown(story *telemetry.Story, since string) {
+	at := story.Began
+	for i := range story.Beats {
+		if b := &story.Beats[i]; b.Sync != nil && b.Sync.Object == story.Object {
+			at = b.Sync.Started.Add(b.Sync.Took)
+		}
+	}
+	story.LastKnown = at.UTC()
+	story.Sentence = words.LastKnown(story.Sentence, at, since)
+	story.Text = story.Sentence.At(at)
 }
 
 // find is the story of the sync under the cursor. It is not current where the history knows
@@ -91,6 +113,9 @@ func (s *Pages) storyThen(q *page.Query, o telemetry.Object, at time.Time) (*tel
 		return nil, s.NotFoundThen(o, at, err)
 	case story == nil:
 		return nil, s.noStory(o)
+	}
+	if _, seen := s.Journal.Board().Row(o); !seen && len(s.Journal.Of(o, 1)) == 0 && story.End().IsZero() {
+		lastKnown(story, words.Unseen)
 	}
 	return story, nil
 }
@@ -126,6 +151,9 @@ func (s *Pages) noStory(o telemetry.Object) error {
 func (s *Pages) storyView(story *telemetry.Story, all bool) views.Story {
 	v := views.Story{Object: views.Link{Text: s.KindOf(story.Loop) + " " + story.Key(), Href: address.Of(story.Object)}, Story: story}
 	v.Headline, v.Then = storyHead(story)
+	if at := story.LastKnown; !at.IsZero() {
+		v.Headline, v.Then = v.Headline.Still(at), v.Then.Still(at)
+	}
 	if at := story.AsOf; !at.IsZero() {
 		v.Headline, v.Then, v.AsOf = v.Headline.Still(at), v.Then.Still(at), s.Outage().OfThen("As of", at)
 	}
@@ -184,10 +212,13 @@ func storyHead(story *telemetry.Story) (head, then views.Text) {
 	}
 	if say := story.Sentence; story.Settled.IsZero() {
 		head = views.Text{}.Code(story.Key()).Plain(" " + say.Verb + " " + say.State + ": ").Join(words.Stop(words.Text(say.Lead, false)))
-		if story.Gone.IsZero() {
-			then = then.Plain(" and is not settled yet.")
-		} else {
+		switch {
+		case !story.Gone.IsZero():
 			then = then.Plain(" and ended with the deletion of the object, at ").Clock(story.Gone).Plain(" UTC.")
+		case !story.LastKnown.IsZero():
+			then = then.Plain(" and was not settled then.")
+		default:
+			then = then.Plain(" and is not settled yet.")
 		}
 		return head, words.Stop(words.Text(say.Then, true)).Plain(" ").Join(then)
 	}

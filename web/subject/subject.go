@@ -39,6 +39,10 @@ type Subject struct {
 // kept came after it, whatever its number.
 func (x *Subject) Earlier() bool { return x.Cursor.Epoch != x.Newest.Epoch }
 
+// Unseen reports whether no sync of this run has seen the object: the newest is of an earlier one, and
+// nobody knows what became of it since.
+func (x *Subject) Unseen() bool { return !x.OnList && !x.Newest.Gone }
+
 // Known are the kept syncs and the newest, which of an idle object the board alone has; oldest first.
 func (x *Subject) Known() []*telemetry.Trace {
 	if n := len(x.Kept); x.OnList && (n == 0 || x.Kept[n-1].Seq < x.Newest.Seq) {

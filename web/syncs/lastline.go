@@ -12,17 +12,26 @@ import (
 // LastLine is the newest sync in one line: what triggered it, what it wrote, and
 // when the loop looks again, the soonest of next. It stands on the first screen, whatever else does.
 func (s *Teller) LastLine(t *telemetry.Trace, next []views.Look) views.Text {
-	line := views.Say("Last synced ").Since(t.Started).Plain(" ago (").Link("sync "+words.Digits(t.Seq), address.Sync(t)).Plain("), triggered by ").
-		Join(s.wokenBy(t)).Plain("; ")
-	if t.Wrote() {
-		line = line.Plain("wrote " + words.Did(t))
-	} else {
-		line = line.Plain(words.SyncMark(t).Word)
-	}
+	line := views.Say("Last synced ").Since(t.Started).Plain(" ago").Join(s.syncOf(t))
 	if len(next) == 0 {
 		return line.Plain(". No timer is set: the next change triggers a sync.")
 	}
 	return line.Plain(". Looks again at ").Clock(next[0].At).Plain(", in ").Join(next[0].Why).Plain(" Or earlier, if anything changes.")
+}
+
+// LastKnownLine is the same of an object of which no newer sync is known: nobody knows whether
+// anything will look again.
+func (s *Teller) LastKnownLine(t *telemetry.Trace) views.Text {
+	return views.Say("Last synced at ").Clock(t.Started).Plain(" UTC").Join(s.syncOf(t)).Plain(".")
+}
+
+// syncOf is which sync that was, what triggered it and what it wrote.
+func (s *Teller) syncOf(t *telemetry.Trace) views.Text {
+	line := views.Say(" (").Link("sync "+words.Digits(t.Seq), address.Sync(t)).Plain("), triggered by ").Join(s.wokenBy(t)).Plain("; ")
+	if t.Wrote() {
+		return line.Plain("wrote " + words.Did(t))
+	}
+	return line.Plain(words.SyncMark(t).Word)
 }
 
 // wokenBy is what woke a sync, and how many causes more there are.
