@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"net"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -114,7 +112,8 @@ func newest(ctx context.Context, list []string, cluster string) found {
 	return f
 }
 
-// answers reports whether the console is there, and knows its token where it has one.
+// answers reports whether the console is there, and knows its token where it has one, or else is of the
+// cluster.
 func (f found) answers(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, answersWithin)
 	defer cancel()
@@ -125,10 +124,5 @@ func (f found) answers(ctx context.Context) bool {
 		}
 		return err == nil
 	}
-	u, err := url.Parse(f.server)
-	if err != nil {
-		return false
-	}
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", u.Host)
-	return err == nil && conn.Close() == nil
+	return askConsole(ctx, f, "/about.json", nil, new(struct{})) == nil
 }

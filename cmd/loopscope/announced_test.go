@@ -93,11 +93,16 @@ func TestAnnouncesAtOnce(t *testing.T) {
 	}
 }
 
-// A console without a token is there where its port is.
+// A console without a token is there where it says of which cluster it is: its port may be that of
+// another by now.
 func TestFindsTheConsoleWithoutToken(t *testing.T) {
-	console := httptest.NewServer(http.NotFoundHandler())
-	defer console.Close()
-	f := newest(t.Context(), []string{"http://127.0.0.1:1", "http://a b", console.URL}, "first")
+	answers := func(text string) *httptest.Server {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, text) }))
+		t.Cleanup(s.Close)
+		return s
+	}
+	console, second, other := answers(`{"cluster":"first"}`), answers(`{"cluster":"second"}`), answers("<h1>Hello</h1>")
+	f := newest(t.Context(), []string{"http://127.0.0.1:1", "http://a b", second.URL, other.URL, console.URL}, "first")
 	if f.server != console.URL {
 		t.Errorf("it finds %+v", f)
 	}
