@@ -172,8 +172,8 @@ func TestPagesOfAnEarlierRun(t *testing.T) {
 		address.Sync(x) + "/chain":                            "What led to it",
 		"/deployments/shop/web":                               "shop/web",
 		"/deployments/shop/web?at=2026-11-21T03:00:00Z":       "shop/web",
-		"/deployments/shop/web/story":                         "and is not settled yet.",
-		"/deployments/shop/web/story?at=2026-11-21T03:00:00Z": "and is not settled yet.",
+		"/deployments/shop/web/story":                         "and was not settled then.",
+		"/deployments/shop/web/story?at=2026-11-21T03:00:00Z": "and was not settled then.",
 		"/deployments/shop/web?at=2020-01-01":                 "No sync of shop/web from that time is kept.",
 		"/deployments/shop/web/syncs/7c41/999999":             "earlier run",
 	} {

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/utils/clock"
 	testclock "k8s.io/utils/clock/testing"
 )
 
@@ -124,6 +125,28 @@ func TestExpectationsGoByTheTimeThatPassed(t *testing.T) {
 		for name, x := range map[string]Expected{"outstanding": e.Outstanding(key), "listed": e.All()[key]} {
 			if x.Creates != 1 || !x.Since.Equal(now.Add(-time.Minute)) || !x.Expires.Equal(now.Add(4*time.Minute)) {
 				t.Errorf("%s, set by %s: %+v, want one for a minute, and for four more", name, jump, x)
+			}
+		}
+	}
+}
+
+// creeping is a clock that goes on between two readings, as a machine's does.
+type creeping struct{ *testclock.FakePassiveClock }
+
+func (c creeping) Now() time.Time {
+	c.SetTime(c.FakePassiveClock.Now().Add(70 * time.Nanosecond))
+	return c.FakePassiveClock.Now()
+}
+
+func (c creeping) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
+
+// Whoever asks twice gets the same instant: a queue takes timers of two instants for two.
+func TestInstantsAreStable(t *testing.T) {
+	began := time.Unix(1_000_000, 0)
+	for name, c := range map[string]clock.PassiveClock{"no clock that is set": creeping{testclock.NewFakePassiveClock(began.Add(time.Minute))}, "the machine's clock": clock.RealClock{}} {
+		for range 1000 {
+			if got := asOfNow(c, began); !got.Equal(began) {
+				t.Fatalf("%s: %s, want %s", name, got, began)
 			}
 		}
 	}
