@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -55,12 +56,12 @@ func (e *npmError) Error() string {
 // do not hold for a sheet, which shows one part many times. What axe-core would
 // load again beforehand takes a quarter of its time, and serves a rule about sound and
 // one that is off by default.
-const axeRun = `axe.run(document, {preload: false, resultTypes: ['violations'], rules: {'landmark-unique': {enabled: !SHEET}, 'page-has-heading-one': {enabled: !SHEET}, 'heading-order': {enabled: !SHEET}}})
+const axeRun = `axe.run(document, {preload: false, resultTypes: ['violations'], rules: {'landmark-unique': {enabled: !SHEET}, 'page-has-heading-one': {enabled: !SHEET}, 'heading-order': {enabled: !SHEET}, 'color-contrast': {enabled: CONTRAST}}})
 	.then(r => r.violations.map(v => v.id + ': ' + v.help + ': ' + v.nodes.length + ' such as ' + v.nodes[0].target.join(' ') + ' ' + v.nodes[0].any.concat(v.nodes[0].all, v.nodes[0].none).map(c => c.message).join('; ')))`
 
-// axe checks the page that is open. Scripts of the tests are not bound by the
-// page's content security policy.
-func axe(t *testing.T, ctx context.Context, isSheet bool) []string {
+// axe checks the page that is open, its contrast too where that is asked for. Scripts of
+// the tests are not bound by the page's content security policy.
+func axe(t *testing.T, ctx context.Context, isSheet, contrast bool) []string {
 	t.Helper()
 	source, err := axeSource()
 	if err != nil {
@@ -69,9 +70,5 @@ func axe(t *testing.T, ctx context.Context, isSheet bool) []string {
 	if !run(t, ctx, chromedp.Evaluate[bool](`typeof axe === 'object'`)) {
 		run(t, ctx, chromedp.Evaluate[bool](source+"\n;true"))
 	}
-	flag := "false"
-	if isSheet {
-		flag = "true"
-	}
-	return run(t, ctx, chromedp.Evaluate[[]string](`(SHEET => `+axeRun+`)(`+flag+`)`, chromedp.EvalAwaitPromise))
+	return run(t, ctx, chromedp.Evaluate[[]string](fmt.Sprintf(`((SHEET, CONTRAST) => %s)(%t, %t)`, axeRun, isSheet, contrast), chromedp.EvalAwaitPromise))
 }

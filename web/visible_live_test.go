@@ -36,8 +36,10 @@ func TestFramesShowNothingHidden(t *testing.T) {
 				if !route.Live {
 					continue
 				}
-				for _, path := range p.addresses(t, pattern) {
-					p.checkFrame(t, who, path)
+				for i, path := range p.addresses(t, pattern) {
+					if !testing.Short() || i%5 == 0 {
+						p.checkFrame(t, who, path)
+					}
 				}
 			}
 			p.checkTraces(t, who)
