@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"fmt"
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -117,7 +118,11 @@ func dropDeployment(c *Cluster, r *record) Step {
 	size, same := replicas(d.Spec.Replicas), hashOf(&d.Spec.Template) == r.Hash
 	switch {
 	case !same && set != nil:
-		return blocked("the template of Deployment %s was changed since, so its pods are not those of the ReplicationController: go back to that template first, with `kubectl -n %s rollout undo deployment/%s --to-revision=%s`", d.Name, d.Namespace, d.Name, set.Annotations[revisionKey])
+		resume := ""
+		if d.Spec.Paused { // kubectl takes nothing back then.
+			resume = fmt.Sprintf("`kubectl -n %s rollout resume deployment/%s` and then ", d.Namespace, d.Name)
+		}
+		return blocked("the template of Deployment %s was changed since, so its pods are not those of the ReplicationController: go back to that template first, with %s`kubectl -n %s rollout undo deployment/%s --to-revision=%s`", d.Name, resume, d.Namespace, d.Name, set.Annotations[revisionKey])
 	case !same:
 		return blocked("the template of Deployment %s was changed since, and ReplicaSet %s is gone, which had that of the ReplicationController: give the Deployment that template first", d.Name, setName(r))
 	case d.Spec.Paused && len(c.populated()) > 0:

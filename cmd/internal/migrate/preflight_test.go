@@ -159,6 +159,9 @@ func TestWhatStopsIt(t *testing.T) {
 		{"a Deployment whose pods are about to come", 7, false, func(c *Cluster) { c.Deployment.Status.Replicas = 0 }, Wait, "until Deployment web has a pod: it wants 3 pods"},
 		{"a ReplicaSet that is gone", 6, false, func(c *Cluster) { c.Set = nil }, Blocked, "is gone"},
 		{"a Deployment that was changed", 7, true, func(c *Cluster) { c.Deployment.Spec.Template.Spec.Containers[0].Image = "web:2" }, Blocked, "`kubectl -n shop rollout undo deployment/web --to-revision=1`"},
+		{"a Deployment that was changed and is paused", 7, true, func(c *Cluster) {
+			c.Deployment.Spec.Template.Spec.Containers[0].Image, c.Deployment.Spec.Paused = "web:2", true
+		}, Blocked, "with `kubectl -n shop rollout resume deployment/web` and then `kubectl -n shop rollout undo deployment/web --to-revision=1`"},
 		{"a Deployment that was changed and is paused, without its ReplicaSet", 7, true, func(c *Cluster) {
 			c.Deployment.Spec.Template.Spec.Containers[0].Image, c.Deployment.Spec.Paused, c.Set = "web:2", true, nil
 			c.Pods = podsOf(otherSet(c, 3), c.Pods)
