@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,23 +22,25 @@ const (
 	mostAnnounced = 32
 	// answersWithin is how long one of several consoles may take before the next is asked.
 	answersWithin = time.Second
+	// lineMark ends an address in the file. No address of a console has a fragment.
+	lineMark = "#"
 )
 
 // announce leaves the address of this process's console, with its token, where commands for the same
 // cluster find it. gone takes it back.
 func announce(at place, url string, log *slog.Logger) (gone func()) {
 	path, err := at.file(os.Getenv)
+	line := url + lineMark + rand.Text() // Another console may have the same address later.
 	if err == nil {
-		err = changeAnnounced(path, func(list []string) []string { return append([]string{url}, elsewhere(list, url)...) })
+		err = changeAnnounced(path, func(list []string) []string { return append([]string{line}, elsewhere(list, url)...) })
 	}
 	if err != nil {
 		log.Debug("Commands have to be told the address of the console", "error", err)
 		return func() {}
 	}
 	return func() {
-		// Another console may have the port by now, with another token.
 		err := changeAnnounced(path, func(list []string) []string {
-			return slices.DeleteFunc(list, func(other string) bool { return other == url })
+			return slices.DeleteFunc(list, func(other string) bool { return other == line })
 		})
 		if err != nil {
 			log.Debug("The address of the console was not taken back", "error", err)
@@ -47,6 +50,21 @@ func announce(at place, url string, log *slog.Logger) (gone func()) {
 
 // announced are the addresses of the consoles of a cluster, the newest first.
 func announced(path string) []string {
+	list := announcedLines(path)
+	for i := range list {
+		list[i] = addressIn(list[i])
+	}
+	return list
+}
+
+// addressIn is the address in a line.
+func addressIn(line string) string {
+	address, _, _ := strings.Cut(line, lineMark)
+	return address
+}
+
+// announcedLines are the addresses, each with what tells its process from the others.
+func announcedLines(path string) []string {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil
@@ -58,7 +76,7 @@ func announced(path string) []string {
 func elsewhere(list []string, url string) []string {
 	server, _ := signin.Split(url)
 	return slices.DeleteFunc(list, func(other string) bool {
-		at, _ := signin.Split(other)
+		at, _ := signin.Split(addressIn(other))
 		return at == server
 	})
 }
@@ -73,7 +91,7 @@ func changeAnnounced(path string, change func([]string) []string) error {
 	if err := lockFile(lock); err != nil {
 		return fmt.Errorf("lock %s: %w", lock.Name(), err)
 	}
-	return writeAnnounced(path, change(announced(path)))
+	return writeAnnounced(path, change(announcedLines(path)))
 }
 
 // writeAnnounced replaces the file at once: others read it meanwhile.

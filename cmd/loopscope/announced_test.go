@@ -60,18 +60,25 @@ func TestFindsTheConsoleThatIsLeft(t *testing.T) {
 	}
 }
 
-// A console that ends leaves the address of its successor, which has its port already.
+// A console that ends leaves the address of its successor, which has its port already, also where both
+// have the same token or none.
 func TestFindsTheSuccessorAtTheSamePort(t *testing.T) {
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	flags := newConsoleFlags()
-	*flags.kubeconfig.KubeConfig = contexts(t, "http://127.0.0.1:1")
-	log := slog.New(slog.DiscardHandler)
-	const first, second = "http://127.0.0.1:8077/?token=one", "http://127.0.0.1:8077/?token=two"
-	gone := announce(at("first"), first, log)
-	announce(at("first"), second, log)
-	gone()
-	if f := flags.find(t.Context()); f.address() != second {
-		t.Errorf("it finds %+v", f)
+	const one, two, none = "http://127.0.0.1:8077/?token=one", "http://127.0.0.1:8077/?token=two", "http://127.0.0.1:8077"
+	for _, c := range [][2]string{{one, two}, {one, one}, {none, none}} {
+		t.Setenv("XDG_STATE_HOME", t.TempDir())
+		flags := newConsoleFlags()
+		*flags.kubeconfig.KubeConfig = contexts(t, "http://127.0.0.1:1")
+		log := slog.New(slog.DiscardHandler)
+		gone := announce(at("first"), c[0], log)
+		last := announce(at("first"), c[1], log)
+		gone()
+		if f := flags.find(t.Context()); f.address() != c[1] || !f.announced {
+			t.Errorf("%v: it finds %+v", c, f)
+		}
+		last()
+		if f := flags.find(t.Context()); f.announced {
+			t.Errorf("%v: after both, it finds %+v", c, f)
+		}
 	}
 }
 
