@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/loopscope/loopscope/controllers/rollingupdate"
 	"github.com/loopscope/loopscope/telemetry/prose"
 )
 
@@ -55,7 +56,7 @@ func overlaps(w *workload, s *surroundings, in *input) (list []string) {
 		name, alike := other.meta.GetName(), other.kind == w.kind
 		switch {
 		case other.owned() || other.meta.GetNamespace() != w.meta.GetNamespace(), slices.Contains(names[other.kind], name),
-			alike && name == w.meta.GetName(), !alike && w.owned(), other.adopts(w), w.adopts(other):
+			alike && name == w.meta.GetName(), !alike && w.owned(), other.adopts(w), w.adopts(other), other.replaced():
 		case selects(other.selector, w.template.Labels), selects(w.selector, other.template.Labels):
 			names[other.kind] = append(names[other.kind], name)
 		}
@@ -79,6 +80,12 @@ func adopter(w *workload, s *surroundings, in *input) string {
 		}
 	}
 	return ""
+}
+
+// replaced reports whether w is a ReplicationController that a migration has left without pods. Its selector
+// has a label by then that no pod has.
+func (w *workload) replaced() bool {
+	return w.kind == "ReplicationController" && w.meta.GetAnnotations()[rollingupdate.AnnotationMigration] != "" && w.wanted() == 0
 }
 
 // wanted is how many pods a ReplicaSet or ReplicationController is to have; 0 of anything else.

@@ -1,6 +1,7 @@
 package create
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -8,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/loopscope/loopscope/controllers/rollingupdate"
 )
 
 func deploymentOf(name string, selector, template map[string]string) *workload {
@@ -34,6 +37,16 @@ func unlabelled(name string, selector map[string]string) *workload {
 func controllerOf(name string, labels map[string]string) *workload {
 	return workloadIn(&corev1.ReplicationController{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, UID: types.UID(name)}, Spec: corev1.ReplicationControllerSpec{
 		Selector: labels, Template: &corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}}}})
+}
+
+// migrated is a ReplicationController whose pods a Deployment has taken over, at a size that somebody has given it.
+func migrated(labels map[string]string, size int32) *workload {
+	marked := maps.Clone(labels)
+	marked["loopscope.dev/migrated-to"] = "1"
+	w := controllerOf("web", marked)
+	w.meta.SetAnnotations(map[string]string{rollingupdate.AnnotationMigration: "{}"})
+	w.object.(*corev1.ReplicationController).Spec.Replicas = &size
+	return w
 }
 
 func pod(name string, labels map[string]string) corev1.Pod {
@@ -77,6 +90,8 @@ func TestClashes(t *testing.T) {
 		{"a Deployment beside that", deploymentOf("ct", web, web), surroundings{accounts: accounts, workloads: []*workload{unlabelled("joins", web)}}, input{}, "ReplicaSet joins: their selectors overlap"},
 		{"a ReplicationController beside a Deployment", controllerOf("web", web), surroundings{accounts: accounts, workloads: []*workload{deploymentOf("web", more, more)}}, input{}, "Deployment web: their selectors overlap"},
 		{"a Deployment beside a ReplicationController", deploymentOf("web", web, web), surroundings{accounts: accounts, workloads: []*workload{controllerOf("web", web)}}, input{}, "ReplicationController web: their selectors overlap"},
+		{"a Deployment beside the ReplicationController that it was", deploymentOf("web", web, web), surroundings{accounts: accounts, workloads: []*workload{migrated(web, 0)}}, input{}, ""},
+		{"a Deployment beside that, with pods again", deploymentOf("web", web, web), surroundings{accounts: accounts, workloads: []*workload{migrated(web, 1)}}, input{}, "ReplicationController web: their selectors overlap"},
 		{"a ReplicaSet with one", deploymentOf("web", web, web), surroundings{accounts: accounts, workloads: []*workload{setOf("theirs", web, "old")}}, input{}, ""},
 		{"pods without an owner", setOf("web", web, ""), surroundings{accounts: accounts, pods: []corev1.Pod{pod("a", web), pod("b", more), pod("c", api)}}, input{}, "it adopts 2 pods, which nobody owns and its selector matches: a, b"},
 		{"pods without an owner that have ended", setOf("web", web, ""), surroundings{accounts: accounts, pods: []corev1.Pod{pod("a", web), ended("b", corev1.PodFailed), ended("c", corev1.PodSucceeded)}}, input{}, "it adopts 1 pod, which nobody owns and its selector matches: a"},
