@@ -33,17 +33,17 @@ func Ahead(ctx context.Context, s *deployment.Snapshot, refuse func(wanted bool,
 }
 
 // AheadOfReplicaSet is Ahead for a ReplicaSet or a ReplicationController that no Deployment
-// owns. Its pods stand in the plan as the new ones, and at most room exist at once; 0 stands for no such bound.
-func AheadOfReplicaSet(ctx context.Context, s *replicaset.Snapshot, room int) (views.Plan, error) {
+// owns. Its pods stand in the plan as the new ones, and all are of the template that is wanted.
+func AheadOfReplicaSet(ctx context.Context, s *replicaset.Snapshot, refuse func(wanted bool, ofWanted, ofOthers int) string) (views.Plan, error) {
 	c, err := sim.FromReplicaSet(s)
 	if err != nil {
 		return views.Plan{}, fmt.Errorf("plan: %w", err)
 	}
-	c.Rules.Quota = room
+	c.Rules.Refuse = refuse
 	pace(c, s.Want)
 	x := simulation{began: podStage(c.Now(), c.Size())}
 	slices := min(MostSyncs, simulationWork/max(1, s.Want))/simulationSlice + 1
-	end, err := ahead(ctx, room).run(c, slices, func(r *sim.Result) {
+	end, err := ahead(ctx, 0).run(c, slices, func(r *sim.Result) {
 		for i := range r.Steps {
 			m := podStage(r.Steps[i].At, r.Steps[i].Sets[0])
 			m.held, m.decided = r.Steps[i].Round.Verdict.Held, true

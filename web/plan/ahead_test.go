@@ -19,7 +19,7 @@ func TestAhead(t *testing.T) {
 	rs := &replicaset.Snapshot{Version: replicaset.SnapshotVersion, Now: at, Kind: "ReplicaSet", Found: true, Namespace: "shop", Name: "web", UID: "r", Generation: 1, Selector: "app=web", Want: 4, Burst: 500}
 	for name, of := range map[string]func(room int) (views.Plan, error){
 		"deployment": func(room int) (views.Plan, error) { return Ahead(t.Context(), d, most(room)) },
-		"replicaset": func(room int) (views.Plan, error) { return AheadOfReplicaSet(t.Context(), rs, room) },
+		"replicaset": func(room int) (views.Plan, error) { return AheadOfReplicaSet(t.Context(), rs, most(room)) },
 	} {
 		for room, available := range map[int]int64{0: 4, 9: 4, 3: 3, 1: 1} {
 			p, err := of(room)
@@ -39,7 +39,7 @@ func TestAhead(t *testing.T) {
 	if _, err := Ahead(t.Context(), &deployment.Snapshot{}, nil); err == nil || !strings.Contains(err.Error(), "no Deployment") {
 		t.Errorf("nothing is planned: %v", err)
 	}
-	if _, err := AheadOfReplicaSet(t.Context(), &replicaset.Snapshot{}, 0); err == nil {
+	if _, err := AheadOfReplicaSet(t.Context(), &replicaset.Snapshot{}, nil); err == nil {
 		t.Error("no ReplicaSet is planned")
 	}
 }

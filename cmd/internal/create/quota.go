@@ -77,25 +77,11 @@ func (f *foreseer) readDefaultClass(ctx context.Context, s *surroundings) {
 // so; "" where there is room for all that are wanted.
 func (s *surroundings) room(template *corev1.PodTemplateSpec, wanted int64) (room int64, clash string) {
 	room = wanted
-	pod := s.podOf(template)
-	for i := range s.quotas {
-		q := &s.quotas[i]
-		if !counts(q, pod) {
-			continue
-		}
-		hard := hardOf(q)
-		for _, name := range slices.Sorted(maps.Keys(hard)) {
-			each := perPod(pod, name)
-			if each.Sign() <= 0 {
-				continue
-			}
-			most := hard[name]
-			used, before := s.claimed(q, name)
-			if n := fits(most, used, each); n < room {
-				room = n
-				clash = fmt.Sprintf("ResourceQuota %s%s leaves room for %d of %s that may have to be created: %s of %s %s used for %s%s",
-					q.Name, counting(q), n, prose.Count(wanted, "pod"), used.String(), most.String(), would(before), name, before)
-			}
+	for _, b := range s.boundsOf(template) {
+		if n := fits(b.hard, b.used, b.each); n < room {
+			room = n
+			clash = fmt.Sprintf("ResourceQuota %s%s leaves room for %d of %s that may have to be created: %s of %s %s used for %s%s",
+				b.quota.Name, counting(b.quota), n, prose.Count(wanted, "pod"), b.used.String(), b.hard.String(), would(b.before), b.name, b.before)
 		}
 	}
 	return room, clash

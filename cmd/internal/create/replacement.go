@@ -13,25 +13,26 @@ import (
 	"github.com/loopscope/loopscope/telemetry/prose"
 )
 
-// replacement is what quotas have room for while new pods of a Deployment take the place of old ones.
+// replacement is what quotas have room for while new pods take the place of old ones.
 type replacement struct {
-	fresh, old int // the pods that there are
+	fresh, old int64 // the pods that there are
 	bounds     []bound
 	last       string // the last refusal of a new pod, as a clash
 }
 
-// bound is a resource of a quota, and what one new and one old pod take of it.
+// bound is a resource of a quota, and what pods take of it.
 type bound struct {
-	quota, counting string
-	name            corev1.ResourceName
-	hard, used      resource.Quantity // used with the pods that there are
-	perNew, perOld  resource.Quantity
+	quota  *corev1.ResourceQuota
+	name   corev1.ResourceName
+	hard   resource.Quantity
+	used   resource.Quantity // with the pods that there are
+	before string            // what used counts that is not there yet, as a clause
+	each   resource.Quantity // what one new pod takes
+	old    resource.Quantity // what all old pods take
 }
 
-// replacementOf measures the quotas that count the pods of a template, beside the pods that a Deployment has.
-func (s *surroundings) replacementOf(template *corev1.PodTemplateSpec, x *deployment.Snapshot) *replacement {
-	fresh, old := s.podsBy(x)
-	r := &replacement{fresh: len(fresh), old: len(old)}
+// boundsOf are what quotas allow of all that a pod of a template takes.
+func (s *surroundings) boundsOf(template *corev1.PodTemplateSpec) (list []bound) {
 	pod := s.podOf(template)
 	for i := range s.quotas {
 		q := &s.quotas[i]
@@ -40,20 +41,31 @@ func (s *surroundings) replacementOf(template *corev1.PodTemplateSpec, x *deploy
 		}
 		hard := hardOf(q)
 		for _, name := range slices.Sorted(maps.Keys(hard)) {
-			b := bound{quota: q.Name, counting: counting(q), name: name, hard: hard[name], perNew: perPod(pod, name)}
-			if b.perNew.Sign() <= 0 {
-				continue
+			if each := perPod(pod, name); each.Sign() > 0 {
+				used, before := s.claimed(q, name)
+				list = append(list, bound{quota: q, name: name, hard: hard[name], used: used, before: before, each: each})
 			}
-			b.used, _ = s.claimed(q, name)
-			b.perOld = mean(q, old, name)
-			r.bounds = append(r.bounds, b)
+		}
+	}
+	return list
+}
+
+// replacementOf measures the quotas beside so many new pods and these old ones.
+func (s *surroundings) replacementOf(template *corev1.PodTemplateSpec, fresh int64, old []*corev1.Pod) *replacement {
+	r := &replacement{fresh: fresh, old: int64(len(old)), bounds: s.boundsOf(template)}
+	for i := range r.bounds {
+		b := &r.bounds[i]
+		for _, p := range old {
+			if counts(b.quota, p) {
+				b.old.Add(perPod(p, b.name))
+			}
 		}
 	}
 	return r
 }
 
-// podsBy are the pods of a Deployment that quotas count: those of its template, and the others.
-func (s *surroundings) podsBy(x *deployment.Snapshot) (fresh, old []*corev1.Pod) {
+// podsBy are the pods of a Deployment that quotas count: how many of its template, and the others.
+func (s *surroundings) podsBy(x *deployment.Snapshot) (fresh int64, old []*corev1.Pod) {
 	wanted := map[string]bool{} // by the UID of its ReplicaSet
 	for i := range x.ReplicaSets {
 		wanted[x.ReplicaSets[i].UID] = x.ReplicaSets[i].SameTemplate
@@ -66,26 +78,12 @@ func (s *surroundings) podsBy(x *deployment.Snapshot) (fresh, old []*corev1.Pod)
 		}
 		switch is, own := wanted[string(owner.UID)]; {
 		case own && is:
-			fresh = append(fresh, p)
+			fresh++
 		case own:
 			old = append(old, p)
 		}
 	}
 	return fresh, old
-}
-
-// mean is what a quota counts of a resource of one of these pods.
-func mean(q *corev1.ResourceQuota, pods []*corev1.Pod, name corev1.ResourceName) resource.Quantity {
-	var sum resource.Quantity
-	for _, p := range pods {
-		if counts(q, p) {
-			sum.Add(perPod(p, name))
-		}
-	}
-	if len(pods) == 0 {
-		return sum
-	}
-	return *resource.NewMilliQuantity(sum.MilliValue()/int64(len(pods)), sum.Format)
 }
 
 // refuse says as the API server does why a quota refuses one more pod, new or old, while so many new and
@@ -94,29 +92,46 @@ func (r *replacement) refuse(isNew bool, fresh, old int) string {
 	for i := range r.bounds {
 		b := &r.bounds[i]
 		used := b.used.DeepCopy()
-		used.Add(times(b.perNew, fresh-r.fresh))
-		used.Add(times(b.perOld, old-r.old))
-		asked := b.perOld
-		if isNew {
-			asked = b.perNew
+		used.Add(share(b.each, int64(fresh)-r.fresh, 1))
+		used.Sub(b.old)
+		used.Add(share(b.old, int64(old), r.old))
+		asked := b.each
+		if !isNew {
+			asked = share(b.old, 1, r.old)
 		}
 		with := used.DeepCopy()
 		if with.Add(asked); with.Cmp(b.hard) <= 0 {
 			continue
 		}
 		if isNew {
-			r.last = fmt.Sprintf("ResourceQuota %s%s has no room for one more new pod beside %s and %s: %s of %s would be used for %s, and it needs %s",
-				b.quota, b.counting, prose.Count(fresh, "new pod"), prose.Count(old, "old one"), used.String(), b.hard.String(), b.name, asked.String())
+			r.last = fmt.Sprintf("ResourceQuota %s%s has no room for one more %s: %s of %s would be used for %s, and it needs %s",
+				b.quota.Name, counting(b.quota), r.beside(fresh, old), used.String(), b.hard.String(), b.name, asked.String())
 		}
-		return fmt.Sprintf("exceeded quota: %s, requested: %s=%s, used: %s=%s, limited: %s=%s", b.quota, b.name, asked.String(), b.name, used.String(), b.name, b.hard.String())
+		return fmt.Sprintf("exceeded quota: %s, requested: %s=%s, used: %s=%s, limited: %s=%s", b.quota.Name, b.name, asked.String(), b.name, used.String(), b.name, b.hard.String())
 	}
 	return ""
 }
 
-func times(each resource.Quantity, n int) resource.Quantity {
-	product := each.DeepCopy()
-	product.Mul(int64(n))
-	return product
+// beside is a pod, and those that are there when it is refused.
+func (r *replacement) beside(fresh, old int) string {
+	if r.old == 0 && old == 0 {
+		return "pod beside " + prose.Count(fresh, "pod")
+	}
+	return fmt.Sprintf("new pod beside %s and %s", prose.Count(fresh, "new pod"), prose.Count(old, "old one"))
+}
+
+// share is what n of so many pods take that all take so much together, rounded up.
+func share(all resource.Quantity, n, of int64) resource.Quantity {
+	if of == 0 {
+		return resource.Quantity{}
+	}
+	part := all.DeepCopy()
+	if n%of == 0 {
+		part.Mul(n / of)
+		return part
+	}
+	whole, rest := all.MilliValue()/of, all.MilliValue()%of
+	return *resource.NewMilliQuantity(whole*n+(rest*n+of-1)/of, all.Format)
 }
 
 // finished reports whether a pod has ended: it counts for nobody any more.

@@ -2,46 +2,50 @@ package create
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry/decision"
-	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/plan"
 )
 
-// foresee adds the sequence, and how quotas and LimitRanges bound it.
-func (f *Forecast) foresee(ctx context.Context, w *workload, s *surroundings, snapshot decision.Snapshot) {
+// foresee adds the sequence, and how quotas and LimitRanges bound it. room is how many pods more there will be.
+func (f *Forecast) foresee(ctx context.Context, w *workload, s *surroundings, snapshot decision.Snapshot) (room int64) {
 	switch x := snapshot.(type) {
 	case *deployment.Snapshot:
-		f.ofDeployment(ctx, w, s, x)
+		there, stay := podsOf(x)
+		fresh, old := s.podsBy(x)
+		return f.within(w, s, there, stay, s.replacementOf(&w.template, fresh, old), func(refuse refusal) (views.Plan, error) { return plan.Ahead(ctx, x, refuse) })
 	case *replicaset.Snapshot:
 		if w.owned() {
 			f.Unplanned = "a Deployment owns it and decides on its size"
-			return
+			return 0
 		}
-		f.ofReplicaSet(ctx, w, s, x)
+		there, stay := podsIn(x)
+		return f.within(w, s, there, stay, s.replacementOf(&w.template, there, nil), func(refuse refusal) (views.Plan, error) { return plan.AheadOfReplicaSet(ctx, x, refuse) })
 	}
+	return 0
 }
 
-func (f *Forecast) ofDeployment(ctx context.Context, w *workload, s *surroundings, x *deployment.Snapshot) {
-	p, err := plan.Ahead(ctx, x, nil)
+// refusal says why one more pod is refused, as plan.Ahead asks for it.
+type refusal = func(isNew bool, fresh, old int) string
+
+// within plans what quotas and LimitRanges leave room for, of something that has so many pods, of which so many
+// of its template stay.
+func (f *Forecast) within(w *workload, s *surroundings, there, stay int64, r *replacement, ahead func(refusal) (views.Plan, error)) (room int64) {
+	p, err := ahead(nil)
 	if err != nil {
 		f.Unplanned = err.Error()
-		return
+		return 0
 	}
-	there, fresh := podsOf(x)
-	if text := s.barred(&w.template); text != "" && newPods(&p) > fresh {
+	if text := s.barred(&w.template); text != "" && newPods(&p) > stay {
 		f.bar(text, there)
-		return
+		return 0
 	}
-	more := mostPods(&p) - there
-	room, clash := s.room(&w.template, more)
-	r := s.replacementOf(&w.template, x)
+	room, clash := s.room(&w.template, mostPods(&p)-there)
 	s.claims(w, room)
-	bounded, err := plan.Ahead(ctx, x, r.refuse)
+	bounded, err := ahead(r.refuse)
 	if err != nil {
 		bounded = p
 	}
@@ -51,45 +55,12 @@ func (f *Forecast) ofDeployment(ctx context.Context, w *workload, s *surrounding
 	switch {
 	case clash != "" && there+room == 0:
 		f.bar(clash, 0)
-		return
+		return room
 	case clash != "":
 		f.Clashes, p = append(f.Clashes, clash), bounded
 	}
 	f.Plan = &p
-}
-
-func (f *Forecast) ofReplicaSet(ctx context.Context, w *workload, s *surroundings, x *replicaset.Snapshot) {
-	p, err := plan.AheadOfReplicaSet(ctx, x, 0)
-	if err != nil {
-		f.Unplanned = err.Error()
-		return
-	}
-	there := int64(0)
-	for i := range x.Pods {
-		p := &x.Pods[i]
-		if ended := p.Phase == "Succeeded" || p.Phase == "Failed"; p.Matches && !ended { // Orphans are adopted.
-			there++
-		}
-	}
-	more := mostPods(&p) - there
-	if text := s.barred(&w.template); text != "" && more > 0 {
-		f.bar(text, there)
-		return
-	}
-	room, clash := s.room(&w.template, more)
-	s.claims(w, room)
-	switch {
-	case clash != "" && there+room == 0: // A bound of 0 pods is none to the model.
-		f.bar(clash, 0)
-		return
-	case clash != "":
-		f.Clashes = append(f.Clashes, clash)
-		if bounded, err := plan.AheadOfReplicaSet(ctx, x, int(there+room)); err == nil {
-			p = bounded
-			p.Sentence = fmt.Sprintf("%s, until the quota leaves room for more.", prose.Count(there+room, "pod"))
-		}
-	}
-	f.Plan = &p
+	return room
 }
 
 // bar tells what refuses every pod more, of something that has so many.
@@ -101,17 +72,35 @@ func (f *Forecast) bar(clash string, there int64) {
 }
 
 // podsOf counts the pods of a Deployment, and those of its template that stay.
-func podsOf(x *deployment.Snapshot) (all, fresh int64) {
+func podsOf(x *deployment.Snapshot) (all, stay int64) {
 	for i := range x.ReplicaSets {
 		rs := &x.ReplicaSets[i]
 		if !rs.Mine && (!rs.Matches || rs.Deleting) { // Orphans are adopted.
 			continue
 		}
-		if all += rs.NonTerminal; rs.SameTemplate {
-			fresh += rs.NonTerminal - rs.TerminatingNow
+		pods := rs.NonTerminal
+		if !rs.Mine { // Those of an orphan are not counted.
+			pods = rs.StatusReplicas
+		}
+		if all += pods; rs.SameTemplate {
+			stay += pods - rs.TerminatingNow
 		}
 	}
-	return all, fresh
+	return all, stay
+}
+
+// podsIn counts the pods of a ReplicaSet or ReplicationController, and those that stay.
+func podsIn(x *replicaset.Snapshot) (all, stay int64) {
+	for i := range x.Pods {
+		p := &x.Pods[i]
+		if ended := p.Phase == "Succeeded" || p.Phase == "Failed"; !p.Matches || ended { // Orphans are adopted.
+			continue
+		}
+		if all++; p.Active() {
+			stay++
+		}
+	}
+	return all, stay
 }
 
 func mostPods(p *views.Plan) int64 {

@@ -2,6 +2,7 @@ package create
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/loopscope/loopscope/controllers"
+	"github.com/loopscope/loopscope/controllers/engine"
 )
 
 var shop = map[string]string{"app": "web"}
@@ -50,25 +52,24 @@ func running(memory string, strategy appsv1.DeploymentStrategy) (*workload, surr
 	return workloadIn(d), surroundings{workloads: []*workload{old}, pods: readyPods(4, metav1.NewControllerRef(rs, appsv1.SchemeGroupVersion.WithKind("ReplicaSet")), "1Gi")}
 }
 
+// registrationFor is the loop of a workload.
+func registrationFor(w *workload) *engine.Registration {
+	i := slices.IndexFunc(controllers.Registered, func(r engine.Registration) bool { return r.Loop.Kind == w.kind })
+	return &controllers.Registered[i]
+}
+
 // foreseen is what is told of a workload beside what is there.
 func foreseen(t *testing.T, w *workload, s *surroundings) (out Forecast) {
 	t.Helper()
-	client := fake.NewClientset()
-	for i := range controllers.Registered {
-		of := &controllers.Registered[i]
-		if of.Loop.Kind != w.kind {
-			continue
-		}
-		trace, err := s.look(t.Context(), client, of, w)
-		if err != nil {
-			t.Fatal(err)
-		}
-		snapshot, err := trace.Decided(controllers.Loops)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out.foresee(t.Context(), w, s, snapshot)
+	trace, err := s.look(t.Context(), fake.NewClientset(), registrationFor(w), w)
+	if err != nil {
+		t.Fatal(err)
 	}
+	snapshot, err := trace.Decided(controllers.Loops)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out.foresee(t.Context(), w, s, snapshot)
 	return out
 }
 
@@ -82,6 +83,17 @@ func (f *Forecast) complete() bool {
 		}
 	}
 	return false
+}
+
+// ends is how the plan ends, or why there is none.
+func (f *Forecast) ends() string {
+	switch {
+	case f.complete():
+		return "complete"
+	case f.Plan != nil:
+		return f.Plan.Sentence
+	}
+	return f.Unplanned
 }
 
 // What refuses the new pods of a Deployment is told, and no plan ends complete that cannot.
@@ -121,13 +133,7 @@ func TestForeseeUpdates(t *testing.T) {
 			w, s := running(c.memory, c.strategy)
 			s.quotas, s.limits = c.quotas, c.limits
 			f := foreseen(t, w, &s)
-			said, ends := strings.Join(f.Clashes, "\n"), f.Unplanned
-			switch {
-			case f.complete():
-				ends = "complete"
-			case f.Plan != nil:
-				ends = f.Plan.Sentence
-			}
+			said, ends := strings.Join(f.Clashes, "\n"), f.ends()
 			if (said == "") != (c.clash == "") || !strings.HasPrefix(said, c.clash) || !strings.Contains(ends, c.ends) {
 				t.Errorf("in the way %q, in the end %q\nwant       %q,            %q", said, ends, c.clash, c.ends)
 			}
@@ -152,14 +158,21 @@ func TestForeseeMorePods(t *testing.T) {
 		}
 		return list
 	}
+	leaving := readyPods(6, owner, "")
+	leaving[0].DeletionTimestamp = &metav1.Time{}
+	least := []corev1.LimitRange{{ObjectMeta: metav1.ObjectMeta{Name: "bounds"}, Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{
+		{Type: corev1.LimitTypePod, Min: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi")}}}}}}
 	for _, c := range []struct {
 		name        string
 		s           surroundings
 		clash, ends string
 	}{
-		{"room", surroundings{pods: pods(0), quotas: []corev1.ResourceQuota{quota("pods", "4", "3")}}, "ResourceQuota few leaves room for 1 of 3 pods", "4 pods, until the quota leaves room for more."},
-		{"room beside evicted ones", surroundings{pods: pods(2), quotas: []corev1.ResourceQuota{quota("pods", "4", "3")}}, "ResourceQuota few leaves room for 1 of 3 pods", "4 pods, until the quota leaves room for more."},
+		{"room", surroundings{pods: pods(0), quotas: []corev1.ResourceQuota{quota("pods", "4", "3")}}, "ResourceQuota few leaves room for 1 of 3 pods", "shop/web has failed: quota few refuses 2 of 6 pods (pods: 4 of 4 used). Needs action: unblocks when the quota leaves room."},
+		{"room beside evicted ones", surroundings{pods: pods(2), quotas: []corev1.ResourceQuota{quota("pods", "4", "3")}}, "ResourceQuota few leaves room for 1 of 3 pods", "shop/web has failed: quota few refuses 2 of 6 pods (pods: 4 of 4 used). Needs action: unblocks when the quota leaves room."},
 		{"a request that a quota wants", surroundings{pods: pods(0), quotas: []corev1.ResourceQuota{quota("requests.cpu", "4", "3")}}, "ResourceQuota few wants every pod", "no new pod could be created"},
+		{"a LimitRange, and one that is terminating", surroundings{pods: leaving, limits: least}, "LimitRange bounds wants a pod to request memory", "no new pod could be created"},
+		{"no room, and one that is terminating", surroundings{pods: leaving, quotas: []corev1.ResourceQuota{quota("pods", "5", "6")}}, "ResourceQuota few has no room for one more pod beside 5 pods: 5 of 5 would be used for pods, and it needs 1", "shop/web has failed: quota few refuses 1 of 6 pods (pods: 6 of 5 used). Needs action: unblocks when the quota leaves room."},
+		{"room for another in place of one that is terminating", surroundings{pods: leaving, quotas: []corev1.ResourceQuota{quota("pods", "6", "6")}}, "", "shop/web is settled: 6 of 6 pods are available."},
 		{"none there", surroundings{quotas: []corev1.ResourceQuota{quota("requests.cpu", "4", "3")}}, "ResourceQuota few wants every pod", "no pod could be created"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -168,9 +181,35 @@ func TestForeseeMorePods(t *testing.T) {
 			if f.Plan != nil {
 				ends = f.Plan.Sentence
 			}
-			if said := strings.Join(f.Clashes, "\n"); !strings.HasPrefix(said, c.clash) || ends != c.ends {
+			if said := strings.Join(f.Clashes, "\n"); (said == "") != (c.clash == "") || !strings.HasPrefix(said, c.clash) || ends != c.ends {
 				t.Errorf("in the way %q, in the end %q\nwant       %q,            %q", said, ends, c.clash, c.ends)
 			}
 		})
+	}
+}
+
+// What old pods of unequal requests give back is what they took.
+func TestForeseeUnequalPods(t *testing.T) {
+	cpu := func(spec *corev1.PodSpec, request string) {
+		spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(request)}
+	}
+	for _, c := range []struct{ hard, clash string }{
+		{"600m", ""},
+		{"599m", "ResourceQuota few has no room for one more new pod beside 2 new pods and 0 old ones: 400m of 599m would be used for requests.cpu, and it needs 200m"},
+	} {
+		w, s := running("", appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType})
+		d, rs := w.object.(*appsv1.Deployment), s.workloads[0].object.(*appsv1.ReplicaSet)
+		*d.Spec.Replicas = 3 // Also that of the ReplicaSet.
+		rs.Status = appsv1.ReplicaSetStatus{Replicas: 3, ReadyReplicas: 3, AvailableReplicas: 3}
+		s.pods = s.pods[:3]
+		for i, request := range []string{"100m", "200m", "200m"} {
+			cpu(&s.pods[i].Spec, request)
+		}
+		cpu(&w.template.Spec, "200m")
+		s.quotas = []corev1.ResourceQuota{quota("requests.cpu", c.hard, "500m")}
+		f := foreseen(t, w, &s)
+		if said := strings.Join(f.Clashes, "\n"); said != c.clash || f.complete() != (c.clash == "") {
+			t.Errorf("%s: in the way %q, complete %t", c.hard, said, f.complete())
+		}
 	}
 }
