@@ -24,7 +24,7 @@ func clashes(w *workload, s *surroundings, in *input) []string {
 	if by := adopter(w, s, in); by != "" {
 		list = append(list, "Deployment "+by+" adopts it and decides on its size from then on, as its selector matches the labels of this ReplicaSet: give it labels that no Deployment selects")
 	}
-	list = append(list, adoptions(w, s)...)
+	list = append(list, adoptions(w, s, in)...)
 	if account := accountOf(&w.template.Spec); s.accounts != nil && !s.accounts[account] && !in.accounts[[2]string{w.meta.GetNamespace(), account}] {
 		list = append(list, fmt.Sprintf("ServiceAccount %s is not there: no pod can be created before it is", account))
 	}
@@ -56,7 +56,7 @@ func overlaps(w *workload, s *surroundings, in *input) (list []string) {
 		name, alike := other.meta.GetName(), other.kind == w.kind
 		switch {
 		case other.owned() || other.meta.GetNamespace() != w.meta.GetNamespace(), slices.Contains(names[other.kind], name),
-			alike && name == w.meta.GetName(), !alike && w.owned(), other.adopts(w), w.adopts(other), other.replaced():
+			w.same(other), !alike && w.owned(), other.adopts(w), w.adopts(other), other.replaced():
 		case selects(other.selector, w.template.Labels), selects(w.selector, other.template.Labels):
 			names[other.kind] = append(names[other.kind], name)
 		}
@@ -105,6 +105,11 @@ func (w *workload) wanted() int64 {
 	return int64(*n)
 }
 
+// same reports whether both are one object.
+func (w *workload) same(other *workload) bool {
+	return w.kind == other.kind && w.meta.GetName() == other.meta.GetName() && w.meta.GetNamespace() == other.meta.GetNamespace()
+}
+
 // adopts reports whether w is a Deployment that makes a ReplicaSet its own that nobody owns.
 func (w *workload) adopts(rs *workload) bool {
 	return w.kind == "Deployment" && rs.kind == "ReplicaSet" && !rs.owned() && w.meta.GetNamespace() == rs.meta.GetNamespace() &&
@@ -112,7 +117,7 @@ func (w *workload) adopts(rs *workload) bool {
 }
 
 // adoptions are what has no owner and matches the selector.
-func adoptions(w *workload, s *surroundings) []string {
+func adoptions(w *workload, s *surroundings, in *input) []string {
 	var names []string
 	what := "ReplicaSet"
 	if w.kind == what || w.kind == "ReplicationController" {
@@ -125,6 +130,11 @@ func adoptions(w *workload, s *surroundings) []string {
 	} else {
 		for _, rs := range s.workloads {
 			if rs.kind == what && orphan(rs.meta, w) {
+				names = append(names, rs.meta.GetName())
+			}
+		}
+		for _, rs := range in.workloads {
+			if w.adopts(rs) && !slices.ContainsFunc(s.workloads, rs.same) {
 				names = append(names, rs.meta.GetName())
 			}
 		}

@@ -83,6 +83,8 @@ func TestClashes(t *testing.T) {
 		{"one of other labels", deploymentOf("web", web, web), surroundings{accounts: accounts, workloads: []*workload{deploymentOf("api", api, api)}}, input{}, ""},
 		{"one of another namespace", deploymentOf("web", web, web), surroundings{accounts: accounts, workloads: []*workload{elsewhere}}, input{}, ""},
 		{"a ReplicaSet without an owner", deploymentOf("web", web, web), surroundings{accounts: accounts, workloads: []*workload{setOf("lone", web, "")}}, input{}, "it adopts 1 ReplicaSet, which nobody owns and its selector matches: lone"},
+		{"a ReplicaSet of the same input", deploymentOf("web", web, web), surroundings{accounts: accounts}, input{workloads: []*workload{setOf("joins", web, "")}}, "it adopts 1 ReplicaSet, which nobody owns and its selector matches: joins"},
+		{"one of the same input that is there and its own", deploymentOf("web", web, web), surroundings{accounts: accounts, workloads: []*workload{setOf("theirs", web, "web")}}, input{workloads: []*workload{setOf("theirs", web, "")}}, ""},
 		{"a ReplicaSet that a Deployment takes over", setOf("joins", web, ""), surroundings{accounts: accounts, workloads: []*workload{deploymentOf("ct", web, web)}}, input{}, "Deployment ct adopts it and decides on its size from then on"},
 		{"one that a Deployment of the same input takes over", setOf("joins", web, ""), surroundings{accounts: accounts}, input{workloads: []*workload{deploymentOf("ct", web, web)}}, "Deployment ct adopts it and decides on its size from then on"},
 		{"one that its Deployment has", setOf("theirs", web, "ct"), surroundings{accounts: accounts, workloads: []*workload{deploymentOf("ct", web, web)}}, input{}, ""},

@@ -109,23 +109,28 @@ func (f *foreseer) foresee(ctx context.Context, info *resource.Info, position in
 		return out
 	}
 	out.Name = w.meta.GetName()
-	s := f.surroundings(ctx, info.Namespace, fresh)
+	f.judge(ctx, &out, of, w, f.surroundings(ctx, info.Namespace, fresh))
+	return out
+}
+
+// judge says what a workload will do beside what is there.
+func (f *foreseer) judge(ctx context.Context, out *Forecast, of *engine.Registration, w *workload, s *surroundings) {
+	var err error
 	if out.Trace, err = s.look(ctx, f.client, of, w); err != nil {
 		out.Unplanned = err.Error()
-		return out
+		return
 	}
 	snapshot, err := out.Trace.Decided(controllers.Loops)
 	if err != nil {
 		out.Unplanned = "the first sync would fail: " + failureText(out.Trace, err)
-		return out
-	}
-	if by := adopter(w, s, &f.input); by != "" {
-		out.Unplanned, out.Clashes, out.Unread = "Deployment "+by+" adopts it and decides on its size", clashes(w, s, &f.input), s.unread
-		return out
+		return
 	}
 	out.Clashes, out.Unread = clashes(w, s, &f.input), s.unread
-	out.foresee(ctx, w, s, snapshot)
-	return out
+	room := out.foresee(ctx, w, s, snapshot)
+	if by := adopter(w, s, &f.input); by != "" {
+		out.Plan, out.Unplanned = nil, "Deployment "+by+" adopts it and decides on its size"
+		s.joins(w, room)
+	}
 }
 
 func failureText(t *telemetry.Trace, err error) string {

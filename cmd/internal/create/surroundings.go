@@ -3,7 +3,9 @@ package create
 import (
 	"context"
 	"fmt"
+	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -147,4 +149,22 @@ func (f *foreseer) readLimits(ctx context.Context, namespace string, s *surround
 	for i := range accounts.Items {
 		s.accounts[accounts.Items[i].Name] = true
 	}
+}
+
+// joins has what comes later in the input find a ReplicaSet there with so many pods more, as the Deployment does
+// that adopts it.
+func (s *surroundings) joins(w *workload, pods int64) {
+	set, is := w.object.(*appsv1.ReplicaSet)
+	if !is {
+		return
+	}
+	set = set.DeepCopy()
+	owner := *metav1.NewControllerRef(set, appsv1.SchemeGroupVersion.WithKind(w.kind))
+	for range pods {
+		p := s.podOf(&w.template)
+		p.Namespace, p.Name, p.Labels, p.OwnerReferences = set.Namespace, fmt.Sprintf("%s-%d", set.Name, len(s.pods)), w.template.Labels, []metav1.OwnerReference{owner}
+		s.pods = append(s.pods, *p)
+		set.Status.Replicas++
+	}
+	s.workloads = append(slices.DeleteFunc(s.workloads, w.same), workloadIn(set))
 }
