@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
@@ -37,6 +36,8 @@ type Journal interface {
 	Next(ctx context.Context, after uint64) (batch []*telemetry.Trace, missed uint64, err error)
 	// Last is the number of the newest trace.
 	Last() uint64
+	// Kept is what the journal still has after a number, oldest first, and no more than limit.
+	Kept(after uint64, limit int) []*telemetry.Trace
 	// Happened is how many there were after a number and up to another; see telemetry.Journal.
 	Happened(after, upto uint64) uint64
 }
@@ -49,11 +50,10 @@ type Keeper struct {
 	opts Options
 	log  *slog.Logger
 	// writing is held by whoever opens or writes the file, and guards slow, about what the slowest
-	// commit of late took, and the files.
+	// commit of late took, and the bookmarks.
 	writing   sync.Mutex
 	slow      time.Duration
-	files     int // how many were found gone
-	bookmarks map[Journal]*bookmark
+	bookmarks map[Journal]bookmark
 
 	mu    sync.RWMutex // guards what follows
 	store *Store       // nil while it is not open
@@ -63,14 +63,14 @@ type Keeper struct {
 	since uint64 // Dropped when that was said
 	// waiting are the journals that could not be kept up with, and up to where they were kept.
 	waiting map[Journal]uint64
-	gone    uint64 // syncs of files that are gone, and not kept again yet
+	gone    uint64 // syncs of files that were left, and not kept again yet
 }
 
 var _ telemetry.Archive = (*Keeper)(nil)
 
 // Keep names the file. Run opens it, keeps syncs in it and closes it again.
 func Keep(path string, o Options, log *slog.Logger) *Keeper {
-	k := &Keeper{path: path, opts: o.withDefaults(), log: log, slow: unknownCommit, waiting: map[Journal]uint64{}, bookmarks: map[Journal]*bookmark{}}
+	k := &Keeper{path: path, opts: o.withDefaults(), log: log, slow: unknownCommit, waiting: map[Journal]uint64{}, bookmarks: map[Journal]bookmark{}}
 	k.tally = telemetry.ArchiveState{Path: path, MaxAge: k.opts.MaxAge, MaxBytes: k.opts.MaxBytes}
 	return k
 }
@@ -92,7 +92,7 @@ func (k *Keeper) open() bool {
 		k.log.Warn("Others could read or change the history: its files now have mode 0600, and their contents may have been altered", "files", store.closed)
 	}
 	k.store = store
-	k.gone -= min(k.gone, uint64(store.kept)) // Where its log alone was gone, the file has them.
+	k.gone -= min(k.gone, uint64(store.kept)) // It can be the file that was left, or have some of its syncs.
 	k.healthy()
 	return true
 }
@@ -146,13 +146,17 @@ func (k *Keeper) Also(ctx context.Context, journal Journal) {
 // keepBatch keeps one batch and returns the number up to which the journal was read.
 // After a failure the journal itself holds what is to be kept, as far as it reaches.
 func (k *Keeper) keepBatch(ctx context.Context, journal Journal, after uint64) (uint64, error) {
-	if !k.ready() {
+	if !k.ready(ctx) {
 		k.reached(journal, after, errNotOpen)
 		return after, errNotOpen
 	}
-	batch, _, err := journal.Next(ctx, after)
+	batch, err := next(ctx, journal, after)
 	if err != nil {
 		return after, err
+	}
+	if len(batch) == 0 {
+		k.reached(journal, after, nil)
+		return after, nil
 	}
 	next, took, err := k.write(ctx, journal, batch, after)
 	k.reached(journal, next, err)
@@ -162,10 +166,17 @@ func (k *Keeper) keepBatch(ctx context.Context, journal Journal, after uint64) (
 	return next, err
 }
 
-func (k *Keeper) ready() bool {
+func (k *Keeper) ready(ctx context.Context) bool {
 	k.writing.Lock()
 	defer k.writing.Unlock()
-	return k.open()
+	return k.prepare(ctx)
+}
+
+// prepare has the file open, where it should be, and with all that can be in it of what was kept. The
+// caller writes.
+func (k *Keeper) prepare(ctx context.Context) bool {
+	k.leaveMoved()
+	return k.open() && k.restore(ctx)
 }
 
 // write keeps a batch and makes room, and gives the number up to which the journal was read and
@@ -176,9 +187,6 @@ func (k *Keeper) write(ctx context.Context, journal Journal, batch []*telemetry.
 	began := time.Now()
 	next, err := k.add(ctx, journal, batch, after)
 	if err != nil {
-		if k.store != nil { // Full can be the file's own limit: what is too much goes before the next try.
-			_ = k.trim(ctx)
-		}
 		return next, 0, err
 	}
 	if err := k.trim(ctx); err != nil {
@@ -196,29 +204,53 @@ func (k *Keeper) pause(took time.Duration) time.Duration {
 	return min(k.opts.Every, max(atRisk-2*k.slow, shortestPause))
 }
 
-// keep writes a batch, before which so many syncs were missed. What a process would have done
-// while another one led is not kept: that one's syncs are what happened.
+// add keeps a batch, and gives the number up to which the journal was kept. What a process would have
+// done while another one led is not kept: that one's syncs are what happened. The caller writes.
+func (k *Keeper) add(ctx context.Context, journal Journal, batch []*telemetry.Trace, after uint64) (uint64, error) {
+	if !k.prepare(ctx) {
+		return after, errNotOpen
+	}
+	missed, end := lost(journal, after, batch), batch[len(batch)-1].Seq
+	batch = happened(batch)
+	if err := k.keep(ctx, batch, missed); err != nil {
+		return after, err
+	}
+	if len(batch) > 0 {
+		k.bookmarks[journal] = bookmarkAt(batch[len(batch)-1])
+	}
+	return end, nil
+}
+
+// keep writes a batch, before which so many syncs were missed.
 func (k *Keeper) keep(ctx context.Context, batch []*telemetry.Trace, missed uint64) error {
-	ctx = context.WithoutCancel(ctx)
-	batch = slices.DeleteFunc(slices.Clone(batch), func(t *telemetry.Trace) bool { return t.Standby })
-	written := len(batch)
-	err := k.store.Add(ctx, batch...)
-	if errors.Is(err, errUnfit) {
-		written, err = k.keepWhatFits(ctx, batch)
+	written, err := k.put(ctx, batch)
+	if err != nil {
+		return err
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if err != nil {
-		k.failed(err)
-		k.abandon(err)
-		return err
-	}
 	k.tally.Written += uint64(written)
 	k.tally.Dropped += missed + uint64(len(batch)-written)
 	if written > 0 {
 		k.healthy()
 	}
 	return nil
+}
+
+// put writes a batch without what can never be stored.
+func (k *Keeper) put(running context.Context, batch []*telemetry.Trace) (written int, err error) {
+	ctx := context.WithoutCancel(running)
+	written, err = len(batch), k.store.Add(ctx, batch...)
+	if errors.Is(err, errUnfit) {
+		written, err = k.keepWhatFits(ctx, batch)
+	}
+	if err != nil {
+		k.fail(err)
+		if k.store != nil { // Full can be the file's own limit: what is too much goes before the next try.
+			_ = k.trim(running)
+		}
+	}
+	return written, err
 }
 
 // keepWhatFits leaves out what can never be stored, which must not hold up what
@@ -237,30 +269,16 @@ func (k *Keeper) keepWhatFits(ctx context.Context, batch []*telemetry.Trace) (wr
 	return written, nil
 }
 
-// abandon closes a file that is of no use any more, so that it is opened anew:
-// it may have been replaced. The keeper is locked.
-func (k *Keeper) abandon(err error) {
-	if !broken(err) {
-		return
-	}
-	if errors.Is(err, errMoved) {
-		k.files, k.gone = k.files+1, k.gone+uint64(k.store.kept)
-	}
-	_ = k.store.Close() // It was broken before.
-	k.store = nil
-}
-
 func (k *Keeper) trim(ctx context.Context) error {
 	gone, err := k.store.Trim(ctx, trimChunks)
 	k.mu.Lock()
-	defer k.mu.Unlock()
 	k.tally.Expired += uint64(gone)
-	if err != nil && ctx.Err() == nil {
-		k.failed(err)
-		k.abandon(err)
-		return err
+	k.mu.Unlock()
+	if err == nil || ctx.Err() != nil {
+		return nil
 	}
-	return nil
+	k.fail(err)
+	return err
 }
 
 // finish keeps what is left.
@@ -269,27 +287,24 @@ func (k *Keeper) finish(ctx context.Context, journal Journal, after uint64) {
 	defer cancel()
 	k.writing.Lock()
 	defer k.writing.Unlock()
+	if k.store != nil {
+		k.prepare(ctx)
+	}
 	for after < journal.Last() {
 		batch, _, err := journal.Next(ctx, after)
 		if err != nil {
 			break
 		}
-		after, err = k.add(ctx, journal, batch, after)
-		if errors.Is(err, errMoved) {
-			continue
-		}
-		if err != nil {
+		if after, err = k.add(ctx, journal, batch, after); err != nil {
 			break
 		}
 		k.reached(journal, after, nil)
 	}
-	after = max(after, k.kept(journal))
 	delete(k.bookmarks, journal)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.waiting, journal)
 	k.tally.Dropped += journal.Happened(after, journal.Last())
-	k.account()
 }
 
 // close closes the file for good.

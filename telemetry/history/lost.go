@@ -1,6 +1,10 @@
 package history
 
-import "github.com/loopscope/loopscope/telemetry"
+import (
+	"slices"
+
+	"github.com/loopscope/loopscope/telemetry"
+)
 
 // reached notes up to where a journal was kept, or why it was not. That syncs are kept again is said once
 // nothing waits any more: before that nobody knows how many were lost.
@@ -18,7 +22,6 @@ func (k *Keeper) reached(journal Journal, upto uint64, err error) {
 			return
 		}
 	}
-	k.account()
 	if k.said && k.tally.Error == "" {
 		k.log.Info("Syncs are kept again", "file", k.path, "lost", k.tally.Dropped-k.since)
 		k.said = false
@@ -29,12 +32,11 @@ func (k *Keeper) reached(journal Journal, upto uint64, err error) {
 // What Next calls missed is another thing: it counts what a process would have done, and nothing of a record
 // that is followed.
 func lost(journal Journal, after uint64, batch []*telemetry.Trace) uint64 {
-	there := uint64(0)
-	for _, t := range batch {
-		if !t.Standby {
-			there++
-		}
-	}
 	were := journal.Happened(after, batch[len(batch)-1].Seq)
-	return were - min(were, there)
+	return were - min(were, uint64(len(happened(batch))))
+}
+
+// happened leaves out what a process would have done while another one led.
+func happened(batch []*telemetry.Trace) []*telemetry.Trace {
+	return slices.DeleteFunc(slices.Clone(batch), func(t *telemetry.Trace) bool { return t.Standby })
 }

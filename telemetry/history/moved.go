@@ -5,12 +5,16 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"time"
 
 	"github.com/loopscope/loopscope/telemetry"
 )
 
+// lookAfter is when a keeper that has nothing to write looks whether its file is still there.
+const lookAfter = 10 * time.Second
+
 // errMoved is a file that is no longer where it was opened.
-var errMoved = errors.New("its files were removed, moved or replaced while they were written, and what they held is not kept here any more: move a history only while no manager writes it; a new one is begun")
+var errMoved = errors.New("its files were removed, moved or replaced while they were in use, and what they held is not kept here any more: move a history only while no manager writes it; a new one is begun")
 
 // standing are the files of a history that is open, by the ends of their names.
 func standing(path string) map[string]fs.FileInfo {
@@ -35,73 +39,23 @@ func (s *Store) inPlace() error {
 	return nil
 }
 
-// bookmark is how far a journal was kept before its file was gone, and in which file it is kept.
-type bookmark struct {
-	file int
-	kept uint64
+// leaveMoved leaves an open file that is no longer where it was. The caller writes.
+func (k *Keeper) leaveMoved() {
+	if k.store == nil {
+		return
+	}
+	if err := k.store.inPlace(); err != nil {
+		k.fail(explain(k.path, err))
+	}
 }
 
-// resume is from where a journal is kept: where its file is gone, from the beginning of what the
-// journal still has. The caller writes.
-func (k *Keeper) resume(journal Journal, after uint64) uint64 {
-	p := k.bookmarks[journal]
-	if p == nil {
-		p = &bookmark{file: k.files}
-		k.bookmarks[journal] = p
+// next is what the journal recorded after a number, nothing where it is time to look at the file.
+func next(ctx context.Context, journal Journal, after uint64) ([]*telemetry.Trace, error) {
+	waiting, cancel := context.WithTimeout(ctx, lookAfter)
+	defer cancel()
+	batch, _, err := journal.Next(waiting, after)
+	if err != nil && waiting.Err() != nil {
+		return nil, ctx.Err()
 	}
-	if p.file == k.files {
-		return after
-	}
-	p.file, p.kept = k.files, max(p.kept, after)
-	return 0
-}
-
-// kept is up to where a journal was kept in files that are gone.
-func (k *Keeper) kept(journal Journal) uint64 {
-	if p := k.bookmarks[journal]; p != nil {
-		return p.kept
-	}
-	return 0
-}
-
-// add keeps a batch, and gives the number up to which the journal was kept. The caller writes.
-func (k *Keeper) add(ctx context.Context, journal Journal, batch []*telemetry.Trace, after uint64) (uint64, error) {
-	if !k.open() { // Another journal's batch has found it broken.
-		return after, errNotOpen
-	}
-	if from := k.resume(journal, after); from != after {
-		return from, errMoved
-	}
-	old, fresh := k.split(journal, batch)
-	missed := uint64(0)
-	if len(fresh) > 0 {
-		missed = lost(journal, max(after, k.kept(journal)), fresh)
-	}
-	if err := k.keep(ctx, batch, missed); err != nil {
-		return k.resume(journal, after), err
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.gone -= min(k.gone, old)
-	return batch[len(batch)-1].Seq, nil
-}
-
-// split is how many syncs of a batch were in the file that is gone, and those that were not.
-func (k *Keeper) split(journal Journal, batch []*telemetry.Trace) (old uint64, fresh []*telemetry.Trace) {
-	for i, t := range batch {
-		switch {
-		case t.Seq > k.kept(journal):
-			return old, batch[i:]
-		case !t.Standby:
-			old++
-		}
-	}
-	return old, nil
-}
-
-// account counts what was in files that are gone, once it is known what of it is kept again. The
-// keeper is locked.
-func (k *Keeper) account() {
-	k.tally.Dropped += k.gone
-	k.gone = 0
+	return batch, err
 }

@@ -76,9 +76,6 @@ func (s *Store) ready(ctx context.Context) error {
 func (s *Store) Add(ctx context.Context, traces ...*telemetry.Trace) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.inPlace(); err != nil {
-		return explain(s.path, err)
-	}
 	traces, err := s.unstored(ctx, traces)
 	if err != nil {
 		return explain(s.path, err)
@@ -141,6 +138,14 @@ func (s *Store) unstored(ctx context.Context, traces []*telemetry.Trace) ([]*tel
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(traces), func(t *telemetry.Trace) bool { return known[sync{t.Epoch, t.Seq}] }), nil
+}
+
+// has reports whether a sync is there, by the numbers of blocks alone.
+func (s *Store) has(ctx context.Context, epoch string, seq uint64) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	blocks, err := list[[]byte](s.there.QueryContext(ctx, epoch, int64(seq), int64(seq)))
+	return len(blocks) > 0, explain(s.path, err)
 }
 
 // keep writes a block under the first free number from the moment at which its last sync
