@@ -2,7 +2,6 @@ package deployment
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/loopscope/loopscope/telemetry/decision"
@@ -147,11 +146,9 @@ func (v *view) pauseReason() string {
 
 // pausedSync scales and cleans up, but rolls nothing out ([D-8]).
 func (t *decider) pausedSync() {
-	t.holdPaused()
+	asked := len(t.verdict.Path) - 1 // It is held when it is known what scaling does.
 	writes := t.keepRevision() || t.scale()
-	if !slices.ContainsFunc(t.verdict.Actions, resizes) {
-		t.onceResumed() // Otherwise the next sync goes by other sizes.
-	}
+	t.holdPaused(asked)
 	if writes {
 		return
 	}
