@@ -237,9 +237,10 @@ func (p *teller) unblocks() decision.Words { return p.ends("Unblocks ", "Needs a
 func (p *teller) recovers() decision.Words { return p.ends("Recovers ", "Needs action: recovers ") }
 
 // needsAction reports whether the next step does. It does not where enough of the new pods become ready without;
-// what the API server refuses has failed all the same.
+// what the API server refuses until somebody acts has failed all the same.
 func (p *teller) needsAction(list []decision.Finding) bool {
-	if p.anyWillDo() && !diagnosis.IsRefusal(list[0].Code) && p.unaided() >= p.needed() {
+	fails := diagnosis.IsRefusal(list[0].Code) && list[0].NeedsAction
+	if p.anyWillDo() && !fails && p.unaided() >= p.needed() {
 		return false
 	}
 	return slices.ContainsFunc(list, func(f decision.Finding) bool { return f.NeedsAction })
