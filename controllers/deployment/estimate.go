@@ -44,7 +44,8 @@ var stuckWords = map[string]string{
 
 // endless are findings that no person has to act on and of which nobody knows how
 // long they last.
-var endless = map[string]bool{diagnosis.Terminating: true, diagnosis.NodeGone: true, diagnosis.Gate: true, diagnosis.Image: true, diagnosis.Namespace: true, diagnosis.Quota: true}
+var endless = map[string]bool{diagnosis.Terminating: true, diagnosis.NodeGone: true, diagnosis.Gate: true, diagnosis.Image: true, diagnosis.Namespace: true,
+	diagnosis.Quota: true, diagnosis.Node: true}
 
 // Outlook is what is known of the end of a rollout, with what its sync has learnt: how
 // long the pods of the template take, or why nobody can know the end. Both are nil where

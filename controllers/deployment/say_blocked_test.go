@@ -40,3 +40,20 @@ func TestRefusedUntilOthersAreGone(t *testing.T) {
 		}
 	}
 }
+
+// TestNoEstimateWithoutANode: how long pods take to start says nothing of one that has no node.
+func TestNoEstimateWithoutANode(t *testing.T) {
+	for reason, want := range map[string]string{"Unschedulable": "unschedulable", "ContainersNotReady": decision.EstimateKnown} {
+		s := leavingOne(0)
+		s.Want = 4
+		fresh := set(s, true)
+		fresh.Replicas, fresh.StatusReplicas, fresh.Ready, fresh.Available, fresh.Unavailable = 4, 4, 3, 3, 1
+		fresh.Desired, fresh.Max = "4", "5"
+		fresh.Startup = &deployment.StartupTimes{Pods: 3, Fastest: 20 * time.Second, Slowest: 40 * time.Second}
+		fresh.Blocking = []deployment.Pod{{Name: "new-d", Created: s.Now.Add(-15 * time.Second), Reason: reason, Message: "0/4 nodes are available: 4 node(s) didn't have free ports for the requested pod ports."}}
+		p := run(s, decision.Try{}, nil, decision.Nobody)
+		if p.estimate == nil || p.estimate.Code != want {
+			t.Errorf("%s: %s, and the estimate is %+v, want %s", reason, p.sentence.Then.At(s.Now), p.estimate, want)
+		}
+	}
+}
