@@ -116,8 +116,12 @@ func (v *view) ofNew() []decision.Finding {
 // waiting are the findings of the pods of a ReplicaSet that exist.
 func (v *view) waiting(rs *ReplicaSet) []decision.Finding {
 	w := v.pods()
-	later := v.later(rs, v.children)
-	w.Leaving, w.Later, w.Spare = leaving(v.children), later.Later, later.Spare
+	w.Leaving = func(alike bool) diagnosis.Leaving {
+		if alike {
+			return v.room(rs, v.alike(rs))
+		}
+		return v.room(rs, v.children)
+	}
 	return w.Waiting(rs.Blocking)
 }
 

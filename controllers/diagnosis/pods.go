@@ -24,10 +24,9 @@ type Pods struct {
 	// Bare is set where nothing replaces the pods when the template changes: their owner makes
 	// only other pods of it.
 	Bare bool
-	// Leaving are terminating pods of the same owner, whose room is for its others when they are gone.
-	Leaving []decision.TerminatingPod
-	// Later are pods that leave room when all but Spare of the others are ready (Leaving).
-	Later, Spare int64
+	// Leaving are the pods of the same owner that go, whose room is for its others, or those of them alone that
+	// request at least as much as the others do; nil where none go.
+	Leaving func(alike bool) Leaving
 	// Next, where it is given, becomes the next instant at which the clock alone makes
 	// other findings.
 	Next *time.Time

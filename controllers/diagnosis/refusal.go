@@ -19,7 +19,7 @@ type Refusal struct {
 	Count   int64
 	Since   time.Time
 	// Leaving are the owner's pods that go, which a quota counts until they are gone, and Alike those of them that
-	// request as much as the refused ones do.
+	// request at least as much as the refused ones do.
 	Leaving, Alike Leaving
 }
 
@@ -204,7 +204,7 @@ func quotaUnblocks(requested, used, limited string) decision.Words {
 	unblocks := words("when the quota leaves room")
 	for resource, most := range amounts(limited) {
 		switch {
-		case have[resource] != "0" && !exceeds(asks[resource], most):
+		case have[resource] != "0" && !Exceeds(asks[resource], most):
 		case ofPods(resource): // No template requests less than one.
 			return words("when the quota is raised")
 		default:
@@ -218,8 +218,8 @@ func quotaUnblocks(requested, used, limited string) decision.Words {
 var scales = map[string]float64{"n": 1e-9, "u": 1e-6, "m": 1e-3, "": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18,
 	"Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "Ti": 1 << 40, "Pi": 1 << 50, "Ei": 1 << 60}
 
-// exceeds compares two quantities; false where one of them is none.
-func exceeds(amount, most string) bool {
+// Exceeds compares two quantities; false where one of them is none.
+func Exceeds(amount, most string) bool {
 	a, aOK := quantity(amount)
 	b, bOK := quantity(most)
 	return aOK && bOK && a > b

@@ -46,8 +46,8 @@ func (g *group) sayNode(w Pods, f *decision.Finding) decision.Words {
 		f.NeedsAction, f.Unblocks = false, words("when the pods that are preempted there are gone")
 		return g.do("waits", "wait").Say(" for room on node ").Name(node).Say(", where the scheduler preempts pods of lower priority")
 	}
-	if lacksRoom(g.pod.Message) {
-		leaving := Leaving{Now: w.Going(w.Leaving), Later: w.Later, Spare: w.Spare}
+	if w.Leaving != nil && lacksRoom(g.pod.Message) {
+		leaving := w.Leaving(lacksRequests(g.pod.Message))
 		if leaving.room(g.count, func(pods, gone int64) bool { return pods <= gone }) {
 			f.NeedsAction, f.Unblocks = false, whenGone(leaving.Now).Say(" or a suitable node has room")
 		}

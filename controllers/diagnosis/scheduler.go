@@ -71,11 +71,20 @@ func unschedulable(message string) shortage {
 	return s
 }
 
-// ofRoom are parts of reasons that hold no longer for a node when a pod there is gone.
-var ofRoom = []string{"Insufficient ", "didn't have free ports", "Too many pods", "anti-affinity rules", "exceed max volume count", "ReadWriteOncePod", "cannot allocate all claims"}
+// ofRoom are parts of reasons that hold no longer for a node when a pod there is gone, and ofRequests are such where
+// that pod has to have requested as much.
+var (
+	ofRoom     = []string{"didn't have free ports", "Too many pods", "anti-affinity rules", "exceed max volume count", "ReadWriteOncePod"}
+	ofRequests = []string{"Insufficient ", "cannot allocate all claims"}
+)
 
-// lacksRoom reports whether it is room that some of the nodes lack.
-func lacksRoom(message string) bool { return containsAny(withoutPreemption(message), ofRoom) }
+// lacksRoom reports whether it is room that some of the nodes lack, and lacksRequests whether it is room for what
+// a pod requests.
+func lacksRoom(message string) bool {
+	return containsAny(withoutPreemption(message), ofRoom) || lacksRequests(message)
+}
+
+func lacksRequests(message string) bool { return containsAny(withoutPreemption(message), ofRequests) }
 
 // withoutPreemption leaves out what follows the reasons, which is of claims and preemption.
 func withoutPreemption(message string) string {

@@ -76,29 +76,39 @@ func TestQuotaOfTerminatingPods(t *testing.T) {
 }
 
 func TestRoomOfTerminatingPods(t *testing.T) {
-	const room = "when the terminating pod is gone or a suitable node has room"
-	going, stuck := decision.TerminatingPod{Name: "old", Until: noon.Add(time.Minute)}, decision.TerminatingPod{Name: "old", Until: noon.Add(-time.Minute)}
+	const (
+		room, ports = "when the terminating pod is gone or a suitable node has room", "0/2 nodes are available: 2 node(s) didn't have free ports for the requested pod ports."
+		free, cpu   = "when a node has more cpu free, or the template requests less", "0/2 nodes are available: 2 Insufficient cpu."
+	)
+	none, one, ends := diagnosis.Leaving{}, diagnosis.Leaving{Now: 1}, diagnosis.Leaving{Now: 1, Later: 1, Spare: 2}
+	rolls := diagnosis.Leaving{Now: 1, Later: 2, Spare: 2}
 	for _, c := range []struct {
-		message string
-		leaving []decision.TerminatingPod
-		like    int64
-		later   int64
-		waits   bool
-		want    string
+		message        string
+		leaving, alike diagnosis.Leaving
+		like           int64
+		waits          bool
+		want           string
 	}{
-		{"0/2 nodes are available: 2 node(s) didn't have free ports for the requested pod ports.", []decision.TerminatingPod{going}, 0, 0, true, room},
-		{"0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable.", []decision.TerminatingPod{going, stuck}, 0, 0, true, room},
-		{"0/2 nodes are available: 2 node(s) didn't have free ports for the requested pod ports.", []decision.TerminatingPod{stuck}, 0, 0, false, "when the port is free on a node, or the template does not request it"},
-		{"0/2 nodes are available: 2 Insufficient cpu.", nil, 0, 0, false, "when a node has more cpu free, or the template requests less"},
-		{"0/2 nodes are available: 2 node(s) were unschedulable. preemption: 0/2 nodes are available: 2 Insufficient cpu.", []decision.TerminatingPod{going}, 0, 0, false, "when a node is uncordoned: kubectl uncordon"},
-		{"0/2 nodes are available: 2 Insufficient cpu.", []decision.TerminatingPod{going}, 96, 0, false, "when a node has more cpu free, or the template requests less"},
-		{"0/2 nodes are available: 2 Insufficient cpu.", []decision.TerminatingPod{going}, 2, 2, true, room},
-		{"0/2 nodes are available: 2 Insufficient cpu.", []decision.TerminatingPod{going}, 2, 1, false, "when a node has more cpu free, or the template requests less"},
+		{ports, one, none, 0, true, room},
+		{"0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable.", one, one, 0, true, room},
+		{ports, none, none, 0, false, "when the port is free on a node, or the template does not request it"},
+		{cpu, none, none, 0, false, free},
+		{cpu, one, none, 0, false, free},
+		{"0/2 nodes are available: 2 cannot allocate all claims.", one, none, 0, false, "when a node has free devices that satisfy its ResourceClaims"},
+		{"0/2 nodes are available: 2 node(s) were unschedulable. preemption: 0/2 nodes are available: 2 Insufficient cpu.", one, one, 0, false, "when a node is uncordoned: kubectl uncordon"},
+		{cpu, one, one, 96, false, free},
+		{cpu, rolls, rolls, 2, true, room},
+		{cpu, ends, ends, 2, false, free},
 	} {
-		w := diagnosis.Pods{Namespace: "shop", Now: noon, Leaving: c.leaving, Later: c.later, Spare: 2}
+		w := diagnosis.Pods{Namespace: "shop", Now: noon, Leaving: func(alike bool) diagnosis.Leaving {
+			if alike {
+				return c.alike
+			}
+			return c.leaving
+		}}
 		f := w.Waiting([]decision.Pod{{Name: "new", Like: c.like, Reason: "Unschedulable", Message: c.message}})[0]
 		if got := f.Unblocks.At(noon); got != c.want || f.NeedsAction == c.waits {
-			t.Errorf("%s, leaving %v: %s, needs action %v, want %s", c.message, c.leaving, got, f.NeedsAction, c.want)
+			t.Errorf("%s, leaving %v, alike %v: %s, needs action %v, want %s", c.message, c.leaving, c.alike, got, f.NeedsAction, c.want)
 		}
 	}
 }
