@@ -16,9 +16,9 @@ func (p *teller) paused() bool {
 	if c := p.progressing(); c != nil && c.Reason == reasonPaused {
 		p.out.Since = c.Updated
 	}
-	then := words("Scaling still works")
-	if list := p.written(resized); len(list) > 0 {
-		then = p.steps(words("Scaling still works: "), list)
+	then, scaled := words("Scaling still works"), p.written(resized)
+	if len(scaled) > 0 {
+		then = p.steps(words("Scaling still works: "), scaled)
 	}
 	switch {
 	case p.pausedInTrouble():
@@ -26,6 +26,9 @@ func (p *teller) paused() bool {
 	case p.newSet == nil:
 		return p.say("paused-pending", decision.ToneNeutral, "is", "paused with a change pending",
 			p.withTrouble(words("the new template has no ReplicaSet yet")), then)
+	case p.oldTotal > 0 && len(scaled) > 0:
+		return p.say("paused-pending", decision.ToneNeutral, "is", "paused with a change pending",
+			p.withTrouble(words(prose.Plural(p.oldTotal, "its old pod is not replaced", "its old pods are not replaced"))), then)
 	case p.oldTotal > 0:
 		return p.say("paused-pending", decision.ToneNeutral, "is", "paused with a change pending",
 			p.withTrouble(decision.Words{}.Count(fNew, p.newSize()).Say(" new and ").Count(fOld, p.oldTotal).Say(prose.Plural(p.oldTotal, " old pod stay", " old pods stay")+" as they are")), then)
