@@ -18,10 +18,17 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// take carries a request out.
+// take carries a request out. Its answer is a copy, as encoding writes into it while others read
+// and change what is stored.
 func (s *Server) take(x *Sent, object runtime.Object, body []byte) Response {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	a := s.carryOut(x, object, body)
+	a.object = a.object.DeepCopyObject()
+	return a
+}
+
+func (s *Server) carryOut(x *Sent, object runtime.Object, body []byte) Response {
 	resource, name, _ := x.Parts()
 	stored := s.objects[resource+"/"+name]
 	switch {
