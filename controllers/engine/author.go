@@ -52,16 +52,18 @@ func (l *Loop) signedAlike(t *telemetry.Trace, c *telemetry.Cause) {
 	if !slices.Contains(names, l.opts.Signature) || l.mode() != Act {
 		return
 	}
-	if _, name, _ := strings.Cut(c.Object, " "); name == t.Name && l.opts.Ledger.wroteOnceAnswered(types.UID(t.UID), c.NewRV) {
-		c.Manager = l.others(names) // Another loop of this process did, whose sync is recorded later.
-		return
-	}
-	if l.doubtful.has(t.Key()) {
+	kind, name, _ := strings.Cut(c.Object, " ")
+	if l.doubtful.has(t.Key()) || name == t.Name && l.perhapsOurs(types.UID(t.UID), c.NewRV) {
 		c.Manager = l.others(names)
 		return
 	}
-	kind, _, _ := strings.Cut(c.Object, " ")
 	l.opts.Rival(l.opts.Signature, kind+" "+t.Key())
+}
+
+// perhapsOurs reports whether another loop of this process wrote that version, whose sync is
+// recorded later, or it may be a write whose reply was lost.
+func (l *Loop) perhapsOurs(uid types.UID, rv string) bool {
+	return l.opts.Ledger.wroteOnceAnswered(uid, rv) || l.opts.Ledger.doubtful(uid, rv)
 }
 
 // ours reports whether a version of an object is known to be this process's own, or is no other

@@ -147,7 +147,9 @@ func TestRival(t *testing.T) {
 		x := &telemetry.Trace{Object: telemetry.Object{Loop: "test", Namespace: "shop", Name: "web"}, Causes: []telemetry.Cause{{Kind: telemetry.CauseModified, Object: "Deployment web", OldRV: "1", NewRV: "2",
 			Fields: c.fields, Manager: l.OwnAuthor("Deployment", old, changed, []decision.Change{{Field: "spec.replicas"}, c.fields[0]})}}}
 		if c.doubtful {
+			l.MarkUnresolved("shop/web")
 			l.record(&telemetry.Trace{Object: x.Object, Result: telemetry.ResultUnknown}, nil)
+			l.Resolved("shop/web")
 		}
 		l.record(x, nil)
 		if got := x.Causes[0]; slices.Equal(told, []string{c.manager + " Deployment shop/web"}) != c.rival || len(told) > 1 || got.Manager != c.author || (got.Sync == 7) != (c.wrote != "") {
@@ -157,6 +159,41 @@ func TestRival(t *testing.T) {
 		l.record(&telemetry.Trace{Object: x.Object, Causes: []telemetry.Cause{{Object: "Deployment web", NewRV: "3", Manager: "loopscope"}}}, nil)
 		if (len(told) == 1) == c.standby {
 			t.Errorf("%s: of the next one it told %q", name, told)
+		}
+	}
+}
+
+// A write whose reply was lost is no rival's, also where the cache shows it before the live read
+// that asks what became of it, and where that read fails first.
+func TestLostReplyIsNoRival(t *testing.T) {
+	changed := []decision.Change{{Field: "spec.replicas"}, {Field: "status.replicas"}}
+	for name, readFails := range map[string]int{"read at once": 0, "read fails": 1, "read fails twice": 2} {
+		for _, shown := range []int{0, 1, 2, 3} { // The sync after the lost reply that the write's event comes to.
+			told := 0
+			l := New(Settings{Name: "test"}, fake.NewClientset(), Options{Signature: "loopscope", Recorder: &sources{}, Rival: func(string, string) { told++ }})
+			object := telemetry.Object{Loop: "test", Namespace: "shop", Name: "web"}
+			author := l.OwnAuthor("Deployment", signedBy(t, l, "1", 100, "operator"), signedBy(t, l, "2", 200, "loopscope"), changed)
+			l.MarkUnresolved("shop/web")
+			l.record(&telemetry.Trace{Object: object, Result: telemetry.ResultUnknown}, nil)
+			for i := range 4 {
+				x := &telemetry.Trace{Object: object, Result: telemetry.ResultFailed}
+				if i >= readFails {
+					l.opts.Ledger.Confirmed("u", l.opts.Clock.Now(), []Entry{{UID: "u", Resource: "deployments", RV: "2"}})
+					l.Resolved("shop/web")
+					x.UID, x.Result = "u", telemetry.ResultUnchanged
+				}
+				if i == shown {
+					x.Causes = []telemetry.Cause{{Object: "Deployment web", OldRV: "1", NewRV: "2", Fields: changed, Manager: author}}
+				}
+				l.record(x, nil)
+				if told > 0 || len(x.Causes) > 0 && x.Causes[0].Manager != "" {
+					t.Errorf("%s, shown to sync %d: %d rivals, and the cause is %+v", name, shown, told, x.Causes)
+				}
+			}
+			l.record(&telemetry.Trace{Object: object, UID: "u", Causes: []telemetry.Cause{{Object: "Deployment web", NewRV: "3", Manager: "loopscope"}}}, nil)
+			if told != 1 {
+				t.Errorf("%s, shown to sync %d: the next one is of %d rivals", name, shown, told)
+			}
 		}
 	}
 }

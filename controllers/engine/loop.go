@@ -84,7 +84,7 @@ type Loop struct {
 	recorder         record.EventRecorder
 	stranded         keySet // failed for want of an API server
 	unresolved       keySet // of which a write's outcome is unknown
-	doubtful         keySet // of whose last write the outcome was unknown
+	doubtful         keySet // that were unresolved after their last sync
 	deferred         deferredStatuses
 	expect           *Expectations
 	unblocks         unblocker

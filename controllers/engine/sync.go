@@ -360,9 +360,10 @@ func (l *Loop) record(t *telemetry.Trace, target Sync) {
 			l.signedAlike(t, c)
 		}
 	}
-	l.doubtful.forget(t.Key())
-	if t.Result == telemetry.ResultUnknown { // Perhaps it was our own.
+	if l.Unresolved(t.Key()) { // What the next sync is told of may be our own.
 		l.doubtful.add(t.Key())
+	} else {
+		l.doubtful.forget(t.Key())
 	}
 	if target != nil {
 		target.Remember(t)
