@@ -210,7 +210,7 @@ var Catalogue = decision.Catalogue{Loop: "rollingupdate", Report: []string{"RU-9
 	},
 	{
 		ID: "RU-9.conditions", Tag: "RU-9", Text: "Do both say how it stands?",
-		Doc:      "Both have the condition Progressing, for everybody who looks at them with kubectl.",
+		Doc:      "Both have the condition Progressing, for everybody who looks at them with kubectl. Once the new one is on its own, its condition stays as it is.",
 		Upstream: "none: kubectl prints to one terminal",
 		Answers: []decision.Answer{
 			passes(yes("nothing to publish", toReport, "RU-10.cleanup")),

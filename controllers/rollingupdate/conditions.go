@@ -25,12 +25,12 @@ const (
 )
 
 // conditions asks [RU-9] whether both say how it stands, and has them say it; without a status
-// neither is to say anything.
+// neither is to say anything. A new one that is on its own says already that it is complete.
 func (t *decider) conditions(status, reason string) bool {
 	var stale []*Controller
 	for _, c := range []*Controller{t.s.Old, t.s.New} {
-		if c == nil || (reason == reasonInvalid || status == "") && c == t.s.New {
-			continue // One that cannot be updated to may be another update's.
+		if c == nil || c == t.s.New && (reason == reasonInvalid || status == "" || t.isCleaning()) {
+			continue // One that cannot be updated to, or is on its own, may be another update's.
 		}
 		if p := c.Progress; p == nil || p.Status != status || p.Reason != reason {
 			stale = append(stale, c)

@@ -115,6 +115,16 @@ func says(status, reason string) change {
 	}
 }
 
+// newSays puts the condition on the new one alone.
+func newSays(status, reason string) change {
+	return func(s *rollingupdate.Snapshot) {
+		old := s.Old
+		s.Old = nil
+		says(status, reason)(s)
+		s.Old = old
+	}
+}
+
 func asks(changes ...func(*rollingupdate.Request)) change {
 	return func(s *rollingupdate.Snapshot) { s.Request = requested(changes...) }
 }
