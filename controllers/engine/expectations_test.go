@@ -151,3 +151,17 @@ func TestInstantsAreStable(t *testing.T) {
 		}
 	}
 }
+
+// An instant has no reading of the monotonic clock: whoever subtracts it from the machine's now would
+// go by that, of which nobody has set anything.
+func TestInstantsAreTimesOfDay(t *testing.T) {
+	e, l := NewExpectations(clock.RealClock{}), NewLedger(clock.RealClock{})
+	e.Expect("shop/web", 1)
+	l.Written(Entry{UID: "u", Resource: "pods", RV: "9"})
+	waits, echo := e.All()["shop/web"], l.All()[0]
+	for name, at := range map[string]time.Time{"expected since": waits.Since, "expires": waits.Expires, "written": echo.Since, "check": echo.Check} {
+		if at.IsZero() || at != at.Round(0) {
+			t.Errorf("%s is %s", name, at)
+		}
+	}
+}

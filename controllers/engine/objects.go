@@ -18,13 +18,14 @@ func WallTime(t time.Time) time.Time { return t.UTC().Round(0) }
 
 // asOfNow is an instant that a clock told before, as it would tell it now: the machine's time
 // of day may have been set in between, and who decides compares times of day. Zero stays zero.
-// As long as it was not set, it is the very same instant each time, for timers go by it.
+// As long as it was not set, it is the very same instant each time, for timers go by it. It has no
+// monotonic reading, which was not set.
 func asOfNow(c clock.PassiveClock, t time.Time) time.Time {
 	if t.IsZero() {
 		return t
 	}
 	set := c.Now().Round(0).Sub(t.Round(0)) - c.Since(t)
-	return t.Add(set.Round(time.Second)) // Two readings of a clock are some time apart.
+	return t.Round(0).Add(set.Round(time.Second)) // Two readings of a clock are some time apart.
 }
 
 // OwnerUID is that of an object's controller, "" where it has none.
