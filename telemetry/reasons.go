@@ -13,7 +13,8 @@ const (
 	CodeMinReady = "min-ready"
 	// CodeAnswersAgain is a back-off that ended early, as the API server serves again.
 	CodeAnswersAgain = "answers-again"
-	// CodeListedAgain is a back-off that ended early, as what keeps pods was not watched for a while.
+	// CodeListedAgain is of a key that is looked at again at once, as what keeps its pods was not watched
+	// for a while.
 	CodeListedAgain = "listed-again"
 	// CodeRequeue is the timer of a key that its controller wants to see again.
 	CodeRequeue = "requeue"
@@ -39,10 +40,10 @@ var WorkerReasons = []decision.Reasons{
 		because(CodeEcho, "A write of this process was not sent, as the echo of a newer one is still to come.", "Nothing is decided.", "The echo, or a second.", nothing),
 		because(CodeRequeue, "The controller asked to see the object again at that time.", "Nothing happens for the object, unless an event comes first.", "The time is over.", nothing),
 		because(CodeMinReady, "A pod that has just become ready has then been ready for minReadySeconds.", "The loop continues with everything else.", "Only time.", nothing),
+		because(CodeListedAgain, "What keeps pods could not be watched for a while, so that it may have changed unseen.", "It is looked at again at once.", "The sync.", nothing),
 	}},
 	{Scope: "worker", Kind: "back-off", Doc: "The code of a cause of the kind back-off: the result of the sync that is tried again, or why it is tried earlier.", List: []decision.Reason{
 		because(CodeAnswersAgain, "The API server serves again, so that whatever failed because of the outage is tried at once.", "It is tried as if for the first time.", "The sync.", nothing),
-		because(CodeListedAgain, "What keeps pods could not be watched for a while, so that it may have changed unseen.", "It is tried at once.", "The sync.", nothing),
 	}},
 	{Scope: "worker", Kind: "cause", Doc: "What made a key run: `causes[].kind` of a trace. A sync has every cause since the last one, 64 of them in full.", List: []decision.Reason{
 		because(string(CauseAdded), "An object came into a cache.", "A sync follows.", "The sync.", nothing),
@@ -51,7 +52,7 @@ var WorkerReasons = []decision.Reasons{
 		because(string(CauseTombstone), "An object was deleted while the watch was down, so its last state is not known.", "A sync follows.", "The sync.", "Look at the connection to the API server where it happens often."),
 		because(string(CauseResync), "The informer resent its cached objects; nothing changed.", "A sync follows.", "The sync.", nothing),
 		because(string(CauseBackoff), "The last sync failed; its code says how.", "A sync follows.", "The sync.", "Read the failure of the sync before."),
-		because(string(CauseTimer), "A timer fired; its code says what for.", "A sync follows.", "The sync.", nothing),
+		because(string(CauseTimer), "It is looked at again, by a timer or at once; its code says why.", "A sync follows.", "The sync.", nothing),
 		because(string(CausePodReason), "What a pod waits for changed, which may change what is said of its Deployment.", "A sync follows, at most one a second. It never causes a write by itself.", "The sync.", nothing),
 		because(string(CauseStart), "The object was in the first list after the start.", "A sync follows.", "The sync.", nothing),
 		because(string(CauseLead), "This process has become the leader: what it decided before was not written.", "A sync follows.", "The sync.", nothing),

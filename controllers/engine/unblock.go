@@ -250,7 +250,7 @@ func (u *unblocker) wakeUnseen(at place) {
 	}
 	u.mu.Unlock()
 	for _, key := range keys {
-		u.wake(key, telemetry.Cause{Kind: telemetry.CauseBackoff, At: time.Now(), Code: telemetry.CodeListedAgain})
+		u.wake(key, telemetry.Cause{Kind: telemetry.CauseTimer, At: time.Now(), Code: telemetry.CodeListedAgain})
 	}
 }
 

@@ -554,7 +554,7 @@ func TestUnblockGoesOnWhereAWatchEnded(t *testing.T) {
 		if want := []string{"list", "7", "12", "list", "7", "20"}; !slices.Equal(from, want) {
 			t.Errorf("watches begin at %q, want %q", from, want)
 		}
-		if got := lab.Within(t, tried, "try after the second list"); got.cause.Kind != telemetry.CauseBackoff || got.cause.Code != telemetry.CodeListedAgain {
+		if got := lab.Within(t, tried, "try after the second list"); got.cause.Kind != telemetry.CauseTimer || got.cause.Code != telemetry.CodeListedAgain {
 			t.Errorf("it was woken by %+v, and not because something may have changed unseen", got)
 		}
 		if got := lab.Within(t, tried, "try"); got.cause.NewRV != "20" || len(tried) != 0 {
@@ -564,7 +564,7 @@ func TestUnblockGoesOnWhereAWatchEnded(t *testing.T) {
 }
 
 // What may have changed while nothing could be listed has every key of the place tried, also
-// those that wait for an object by name.
+// those that wait for an object by name. No back-off of theirs is over: they need not have failed.
 func TestUnblockTriesWhatNobodyWatched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u, events, tried, client := unblocking(t)
@@ -577,7 +577,7 @@ func TestUnblockTriesWhatNobodyWatched(t *testing.T) {
 		u.follow(lacking(diagnosis.Config, `configmap "data" not found`))
 		for range 2 {
 			w := lab.Within(t, events, "watch")
-			if got := lab.Within(t, tried, "try"); got.key != "shop/web" || got.cause.Code != telemetry.CodeListedAgain || len(tried) != 0 {
+			if got := lab.Within(t, tried, "try"); got.key != "shop/web" || got.cause.Kind != telemetry.CauseTimer || got.cause.Code != telemetry.CodeListedAgain || len(tried) != 0 {
 				t.Errorf("%s was woken by %+v, and %d more", got.key, got.cause, len(tried))
 			}
 			w.Error(&metav1.Status{Code: 410, Reason: metav1.StatusReasonExpired})
