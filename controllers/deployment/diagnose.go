@@ -2,7 +2,6 @@ package deployment
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/loopscope/loopscope/controllers/diagnosis"
@@ -54,9 +53,6 @@ func (v *view) findings() []decision.Finding {
 	diagnosis.Rank(list)
 	list = append(list, v.beside()...)
 	for i := range list {
-		if v.s.Paused && list[i].Old {
-			list[i].Unblocks = resumed(list[i].Unblocks)
-		}
 		for _, object := range v.s.Arrived {
 			diagnosis.Arrived(&list[i], object)
 		}
@@ -115,7 +111,7 @@ func (v *view) ofNew() []decision.Finding {
 
 // waiting are the findings of the pods of a ReplicaSet that exist.
 func (v *view) waiting(rs *ReplicaSet) []decision.Finding {
-	w := v.pods()
+	w := v.podsOf(rs)
 	w.Leaving = func(alike bool) diagnosis.Leaving {
 		if alike {
 			return v.room(rs, v.alike(rs))
@@ -140,7 +136,7 @@ func (v *view) disrupted(rs *ReplicaSet, known []decision.Finding) []decision.Fi
 	if counted(rs) >= rs.Replicas {
 		return nil
 	}
-	return v.pods().Disrupted(diagnosis.Gap{Lost: rs.Disrupted, Blocking: rs.Blocking, NotCreated: rs.Replicas - rs.StatusReplicas, Known: known})
+	return v.podsOf(rs).Disrupted(diagnosis.Gap{Lost: rs.Disrupted, Blocking: rs.Blocking, NotCreated: rs.Replicas - rs.StatusReplicas, Known: known})
 }
 
 // unseen are pods of which nothing is known but that they are not available.
@@ -226,31 +222,6 @@ func old(list []decision.Finding) []decision.Finding {
 	return list
 }
 
-// resumed says of old pods in a pause that the rollout, which replaces them, is resumed, instead of that the template
-// changes: it has. What else it takes of a template, the new one need not have.
-func resumed(unblocks decision.Words) decision.Words {
-	const template = "the template "
-	at := slices.IndexFunc(unblocks, func(p decision.Part) bool { return strings.Contains(p.Text, template) })
-	if at < 0 {
-		return unblocks
-	}
-	cause, change, _ := strings.Cut(unblocks[at].Text, template)
-	if other, ok := strings.CutPrefix(change, "or "); ok {
-		cause, change = cause+other+" or ", "changes"
-	}
-	unblocks = slices.Clone(unblocks)
-	if change == "changes" {
-		unblocks[at].Text = cause + "the rollout is resumed"
-		return unblocks
-	}
-	change, other, ok := strings.Cut(change, " or ")
-	if ok {
-		cause += other + " or "
-	}
-	unblocks[at].Text = strings.TrimRight(strings.TrimSuffix(cause, " or "), ",") + ", or the new template " + strings.TrimRight(change, ",") + " and the rollout is resumed"
-	return unblocks
-}
-
 // pods is what the pods are looked at with.
 func (v *view) pods() diagnosis.Pods {
 	p := diagnosis.Pods{Namespace: v.s.Namespace, Now: v.now, Usual: v.usual(), Next: &v.turns}
@@ -258,6 +229,21 @@ func (v *view) pods() diagnosis.Pods {
 		p.Moved = v.s.LastProgress
 	}
 	return p
+}
+
+// podsOf is the same of the pods of a ReplicaSet.
+func (v *view) podsOf(rs *ReplicaSet) diagnosis.Pods {
+	p := v.pods()
+	p.Template = v.template(rs)
+	return p
+}
+
+// template is how another template reaches the pods of a ReplicaSet: in a pause, those of old ones have not got it yet.
+func (v *view) template(rs *ReplicaSet) diagnosis.Template {
+	if v.s.Paused && rs != v.newSet {
+		return diagnosis.TemplateWaits
+	}
+	return diagnosis.TemplateApplies
 }
 
 // usual is how long a pod takes here until it is ready: as long as the slowest
@@ -287,7 +273,7 @@ func (v *view) refusals(rs *ReplicaSet) []decision.Finding {
 	case f.Reason == "FailedDelete":
 		return []decision.Finding{diagnosis.OfDeletion(diagnosis.Refusal{Namespace: v.s.Namespace, Message: f.Message, Count: max(1, -off), Since: f.Transition})}
 	case off > 0:
-		return []decision.Finding{diagnosis.OfRefusal(diagnosis.Refusal{Namespace: v.s.Namespace, Message: f.Message, Count: off, Since: f.Transition,
+		return []decision.Finding{diagnosis.OfRefusal(diagnosis.Refusal{Namespace: v.s.Namespace, Message: f.Message, Count: off, Since: f.Transition, Template: v.template(rs),
 			Leaving: v.room(rs, v.children), Alike: v.room(rs, v.alike(rs))})}
 	default:
 		return nil

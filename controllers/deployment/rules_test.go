@@ -505,26 +505,6 @@ func TestPausedRecreate(t *testing.T) {
 	}
 }
 
-// TestResumed: in a pause, the template of old pods has changed already.
-func TestResumed(t *testing.T) {
-	for says, want := range map[string]string{
-		"when that image exists or the template changes":                              "when that image exists or the rollout is resumed",
-		"when a suitable node has room, or the template changes":                      "when a suitable node has room, or the rollout is resumed",
-		"when the template or the policy changes":                                     "when the policy changes or the rollout is resumed",
-		"when the template changes":                                                   "when the rollout is resumed",
-		"when the registry answers (the kubelet keeps retrying)":                      "when the registry answers (the kubelet keeps retrying)",
-		"when the quota is raised or the template requests less":                      "when the quota is raised, or the new template requests less and the rollout is resumed",
-		"when a node has more cpu free, or the template requests less":                "when a node has more cpu free, or the new template requests less and the rollout is resumed",
-		"when the template specifies them or a LimitRange sets defaults":              "when a LimitRange sets defaults, or the new template specifies them and the rollout is resumed",
-		"when the template sets what is named, or the level of the namespace changes": "when the level of the namespace changes, or the new template sets what is named and the rollout is resumed",
-	} {
-		unblocks := words(says)
-		if got := resumed(unblocks).At(at); got != want || unblocks.At(at) != says {
-			t.Errorf("%q became %q, want %q", says, got, want)
-		}
-	}
-}
-
 // TestUnseen: that nothing is known of a pod is usual for as long as pods usually take.
 func TestUnseen(t *testing.T) {
 	for ago, want := range map[time.Duration]bool{assumedUsual - time.Second: true, assumedUsual: false, assumedUsual + time.Second: false} {

@@ -183,7 +183,7 @@ func (l *disruptions) finding(w Pods) decision.Finding {
 		f.After = l.quoted(l.kubelet(l.were(" rejected")))
 		f.Unblocks = words("when a node admits ").Say(l.one("it", "them"))
 	default:
-		f.After = l.sayEvicted(&f)
+		f.After = l.sayEvicted(w, &f)
 	}
 	return f
 }
@@ -258,7 +258,7 @@ func (l *disruptions) event() string {
 	return "Preempted"
 }
 
-func (l *disruptions) sayEvicted(f *decision.Finding) decision.Words {
+func (l *disruptions) sayEvicted(w Pods, f *decision.Finding) decision.Words {
 	p := l.newest()
 	f.Unblocks = words("when ").Say(l.one("its replacement becomes", "their replacements become")).Say(" available")
 	evicted := l.from(l.were(" evicted"))
@@ -269,7 +269,7 @@ func (l *disruptions) sayEvicted(f *decision.Finding) decision.Words {
 	case byTaint:
 		f.Show = "kubectl describe node " + p.Node
 		if l.again() {
-			f.Unblocks = words("when the taint is removed, or the template tolerates it")
+			f.Unblocks = w.Template.when(0, commaOr, clause("the taint is removed"), theTemplate("tolerates it"))
 		}
 		return evicted.Say(" by a NoExecute taint")
 	case byNodeShutdown:
@@ -282,7 +282,7 @@ func (l *disruptions) sayEvicted(f *decision.Finding) decision.Words {
 		f.Show = "kubectl describe node " + p.Node
 	case byLimit:
 		f.NeedsAction = true
-		f.Unblocks = words("when ").Say(l.one("it uses", "they use")).Say(" less or the template allows more")
+		f.Unblocks = w.Template.when(0, or, way{said: words(l.one("it uses", "they use")).Say(" less")}, theTemplate("allows more"))
 	case "":
 		if l.again() {
 			f.Unblocks = words("when they can stay on a node")
@@ -290,7 +290,7 @@ func (l *disruptions) sayEvicted(f *decision.Finding) decision.Words {
 	default:
 		short := prose.ClipMiddle(l.why, 40)
 		if l.again() {
-			f.Unblocks = words("when a node has more ").Told(short).Say(" free, or the template requests what they use")
+			f.Unblocks = w.Template.when(0, commaOr, way{said: words("a node has more ").Told(short).Say(" free")}, theTemplate("requests what they use"))
 		}
 		return bracketed(l.shortOf(evicted, short), l.users())
 	}

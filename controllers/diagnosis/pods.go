@@ -21,9 +21,8 @@ type Pods struct {
 	// long pods take here from their creation until they are ready.
 	Now, Moved time.Time
 	Usual      time.Duration
-	// Bare is set where nothing replaces the pods when the template changes: their owner makes
-	// only other pods of it.
-	Bare bool
+	// Template is how another template reaches the pods.
+	Template Template
 	// Leaving are the pods of the same owner that go, whose room is for its others, or those of them alone that
 	// request at least as much as the others do; nil where none go.
 	Leaving func(alike bool) Leaving
@@ -80,6 +79,8 @@ type group struct {
 	usual   bool
 	// passing is set where it may come right by itself in all of them. Otherwise a pod in which it fails is the one told of.
 	passing bool
+	// template is how another one reaches them.
+	template Template
 }
 
 // schedulerFailed is the reason of a pod that the scheduler chose a node for, and could not bind to it.
@@ -126,7 +127,7 @@ func since(code string, p *decision.Pod) time.Time {
 }
 
 func (w Pods) group(p *decision.Pod) group {
-	g := group{code: w.codeOf(p), pod: p, count: 1 + p.Like, pods: []string{p.Name}, node: p.Node, also: w.alsoFails(p), detail: p.ContainerState.Container}
+	g := group{code: w.codeOf(p), template: w.Template, pod: p, count: 1 + p.Like, pods: []string{p.Name}, node: p.Node, also: w.alsoFails(p), detail: p.ContainerState.Container}
 	g.since = since(g.code, p)
 	if p.Exit != nil {
 		g.exits = p.Exit.Restarts
@@ -276,29 +277,10 @@ func (g *group) finding(w Pods) decision.Finding {
 		Show: kubectl(w.Namespace, "describe pod "+g.pod.Name)}
 	said := g.say(w, &f)
 	f.After = append(words(" "), said...)
-	if w.Bare {
-		f.Unblocks = g.replaced(f.Unblocks)
-	}
 	if g.also != "" {
 		f.After = f.After.Say("; container ").Name(g.also).Say(" fails, too")
-		f.Unblocks = f.Unblocks.Say(", and container ").Name(g.also).Say(" no longer fails")
 	}
 	return f
-}
-
-// replaced adds to what ends it that another template reaches no pod that exists: it has to be
-// deleted, too. Our words name the template last.
-func (g *group) replaced(unblocks decision.Words) decision.Words {
-	at := slices.IndexFunc(unblocks, func(p decision.Part) bool { return strings.Contains(p.Text, " or the template ") })
-	unblocks = slices.Clone(unblocks)
-	switch {
-	case at >= 0:
-		cause, change, _ := strings.Cut(unblocks[at].Text, " or the template ")
-		unblocks[at].Text = strings.TrimSuffix(cause, ",") + ", or the template " + change
-	case len(unblocks) != 1 || unblocks[0].Text != templateChanges:
-		return unblocks
-	}
-	return unblocks.Say(prose.Plural(g.count, " and the pod is deleted", " and the pods are deleted"))
 }
 
 // do picks the verb that goes with the number of pods.

@@ -343,34 +343,3 @@ func TestUsual(t *testing.T) {
 		}
 	}
 }
-
-// Another template reaches no pod of an owner that only makes others of it: it has to be deleted, too.
-func TestBare(t *testing.T) {
-	waiting := func(reason, message string) decision.Pod {
-		return decision.Pod{Created: noon, Phase: "Pending", Image: "web:404", Reason: reason, Message: message}
-	}
-	for name, c := range map[string]struct {
-		pod  decision.Pod
-		n    int
-		want string
-	}{
-		"image":     {waiting("ErrImagePull", "not found"), 1, "when that image exists, or the template changes and the pod is deleted"},
-		"images":    {waiting("ErrImagePull", "not found"), 2, "when that image exists, or the template changes and the pods are deleted"},
-		"no name":   {waiting("InvalidImageName", ""), 2, "when the template changes and the pods are deleted"},
-		"ConfigMap": {waiting("CreateContainerConfigError", `configmap "app" not found`), 1, "when ConfigMap app exists, or the template changes and the pod is deleted"},
-		"node":      {waiting("Unschedulable", "0/3 nodes are available: 3 Insufficient cpu."), 1, "when a node has more cpu free, or the template requests less and the pod is deleted"},
-		"start":     {waiting("RunContainerError", ""), 1, "when the image changes, or the template does and the pod is deleted"},
-		"root":      {waiting("CreateContainerConfigError", "container has runAsNonRoot and image will run as root"), 1, "when the image specifies a non-root user, or the template does and the pod is deleted"},
-		"gate":      {waiting("SchedulingGated", ""), 1, "when its scheduling gates are removed"},
-	} {
-		var pods []decision.Pod
-		for i := range c.n {
-			pods = append(pods, c.pod)
-			pods[i].Name = "web-" + string(rune('a'+i))
-		}
-		list := diagnosis.Pods{Now: noon, Bare: true}.Waiting(pods)
-		if len(list) != 1 || list[0].Unblocks.At(noon) != c.want {
-			t.Errorf("%s: %+v, want %q", name, list, c.want)
-		}
-	}
-}

@@ -18,6 +18,8 @@ type Refusal struct {
 	Message string
 	Count   int64
 	Since   time.Time
+	// Template is how another template reaches them.
+	Template Template
 	// Leaving are the owner's pods that go, which a quota counts until they are gone, and Alike those of them that
 	// request at least as much as the refused ones do.
 	Leaving, Alike Leaving
@@ -83,7 +85,7 @@ func OfRefusal(r Refusal) decision.Finding {
 			return f.Finding
 		}
 	}
-	f.is(Refused, words("the API server refuses "), quote(prose.ClipMiddle(f.text, longest)), words("when it allows them or the template changes"), "")
+	f.is(Refused, words("the API server refuses "), quote(prose.ClipMiddle(f.text, longest)), f.when(or, clause("it allows them"), theTemplate("changes")), "")
 	return f.Finding
 }
 
@@ -98,6 +100,11 @@ func withoutPod(message string) string {
 		}
 	}
 	return text
+}
+
+// when says in which ways it ends. What is refused does not exist, so that nobody has to delete it.
+func (f *refusal) when(or string, ways ...way) decision.Words {
+	return f.Template.when(0, or, ways...)
 }
 
 // is fills in the finding.
@@ -125,7 +132,7 @@ func (f *refusal) webhookDenied() bool {
 		why = "without a reason"
 	}
 	return f.is(Webhook, words("webhook ").Name(name).Say(" denies "), quote(prose.ClipMiddle(why, longest)),
-		words("when the webhook allows them or the template changes"), kubectl("", "get validatingwebhookconfigurations,mutatingwebhookconfigurations"))
+		f.when(or, clause("the webhook allows them"), theTemplate("changes")), kubectl("", "get validatingwebhookconfigurations,mutatingwebhookconfigurations"))
 }
 
 // webhookDown is `failed calling webhook "NAME": ... : WHY`.
@@ -155,7 +162,7 @@ func (f *refusal) policy() bool {
 	}
 	_, why, _ := strings.Cut(f.text, " denied request: ")
 	return f.is(Policy, words("policy ").Name(name).Say(" denies "), quote(prose.ClipMiddle(why, longest)),
-		words("when the template or the policy changes"), kubectl("", "describe validatingadmissionpolicy "+name))
+		f.when(or, way{words("the template"), "changes"}, clause("the policy changes")), kubectl("", "describe validatingadmissionpolicy "+name))
 }
 
 // quotaFull is `exceeded quota: NAME, requested: a=1,b=2, used: ..., limited: ...`.
@@ -167,7 +174,7 @@ func (f *refusal) quotaFull() bool {
 	requested, _ := between(f.text, ", requested: ", ", used: ")
 	used, _ := between(f.text, ", used: ", ", limited: ")
 	_, limited, _ := strings.Cut(f.text, ", limited: ")
-	unblocks := quotaUnblocks(requested, used, limited)
+	unblocks := f.quotaUnblocks(requested, used, limited)
 	if f.leaveRoom(requested, used, limited) {
 		f.NeedsAction, unblocks = false, whenGone(f.Leaving.Now).Say(" or the quota leaves room")
 	}
@@ -199,7 +206,7 @@ func ofPods(resource string) bool { return resource == "pods" || resource == "co
 
 // quotaUnblocks is what ends it. Where more is requested than the quota has, or while nothing is used, an empty
 // quota would not have room either.
-func quotaUnblocks(requested, used, limited string) decision.Words {
+func (f *refusal) quotaUnblocks(requested, used, limited string) decision.Words {
 	asks, have := amounts(requested), amounts(used)
 	unblocks := words("when the quota leaves room")
 	for resource, most := range amounts(limited) {
@@ -208,7 +215,7 @@ func quotaUnblocks(requested, used, limited string) decision.Words {
 		case ofPods(resource): // No template requests less than one.
 			return words("when the quota is raised")
 		default:
-			unblocks = words("when the quota is raised or the template requests less")
+			unblocks = f.when(or, clause("the quota is raised"), theTemplate("requests less"))
 		}
 	}
 	return unblocks
@@ -271,7 +278,7 @@ func (f *refusal) quotaAsks() bool {
 	}
 	_, what, _ := strings.Cut(f.text, ": must specify ")
 	return f.is(Quota, words("quota ").Name(name).Say(" refuses "), words(" (").Told("must specify "+prose.ClipMiddle(what, longest)).Say(")"),
-		words("when the template specifies them or a LimitRange sets defaults"), kubectl(f.Namespace, "describe quota "+name))
+		f.when(or, theTemplate("specifies them"), clause("a LimitRange sets defaults")), kubectl(f.Namespace, "describe quota "+name))
 }
 
 // inBrackets is what Pod Security adds to each field: how to set it.
@@ -288,7 +295,7 @@ func (f *refusal) podSecurity() bool {
 	}
 	_, fields, _ := strings.Cut(f.text, `": `)
 	return f.is(PodSecurity, words("Pod Security ").Quote(level).Say(" refuses "), quote(prose.ClipMiddle(unset.Replace(inBrackets.ReplaceAllString(fields, "")), longest)),
-		words("when the template sets what is named, or the level of the namespace changes"), kubectl("", "describe namespace "+f.Namespace))
+		f.when(commaOr, theTemplate("sets what is named"), clause("the level of the namespace changes")), kubectl("", "describe namespace "+f.Namespace))
 }
 
 // serviceAccount is `error looking up service account NS/NAME: serviceaccount "NAME" not found`.
@@ -303,7 +310,7 @@ func (f *refusal) serviceAccount() bool {
 			words("when it can be read"), kubectl(f.Namespace, "get serviceaccount "+name))
 	}
 	return f.is(ServiceAccount, nil, words(" cannot be created: ServiceAccount ").Name(name).Say(" does not exist"),
-		words("when that ServiceAccount exists or the template changes"), kubectl(f.Namespace, "get serviceaccount "+name))
+		f.when(or, clause("that ServiceAccount exists"), theTemplate("changes")), kubectl(f.Namespace, "get serviceaccount "+name))
 }
 
 // priorityClass is `no PriorityClass with name NAME was found`.
@@ -313,7 +320,7 @@ func (f *refusal) priorityClass() bool {
 		return false
 	}
 	return f.is(PriorityClass, nil, words(" cannot be created: PriorityClass ").Name(name).Say(" does not exist"),
-		words("when that PriorityClass exists or the template changes"), kubectl("", "get priorityclass "+name))
+		f.when(or, clause("that PriorityClass exists"), theTemplate("changes")), kubectl("", "get priorityclass "+name))
 }
 
 // limitWords begin what a LimitRange says.
@@ -324,7 +331,7 @@ func (f *refusal) limitRange() bool {
 		return false
 	}
 	return f.is(LimitRange, words("a LimitRange refuses "), quote(prose.ClipMiddle(strings.Trim(f.text, "[]"), longest)),
-		words("when the template or the LimitRange changes"), kubectl(f.Namespace, "describe limitrange"))
+		f.when(or, way{words("the template"), "changes"}, clause("the LimitRange changes")), kubectl(f.Namespace, "describe limitrange"))
 }
 
 // forbidden is `User "X" cannot create resource "pods" in API group "" in the namespace "Y"`.
@@ -343,7 +350,7 @@ func (f *refusal) invalid() bool {
 	if !ok {
 		return false
 	}
-	return f.is(Invalid, words("the API server finds "), after(" invalid", prose.ClipMiddle(why, longest)), words("when the template changes"), "")
+	return f.is(Invalid, words("the API server finds "), after(" invalid", prose.ClipMiddle(why, longest)), f.when(or, theTemplate("changes")), "")
 }
 
 func kubectl(namespace, command string) string {

@@ -33,17 +33,17 @@ func (g *group) say(w Pods, f *decision.Finding) decision.Words {
 func (g *group) sayNode(w Pods, f *decision.Finding) decision.Words {
 	s := unschedulable(g.pod.Message)
 	f.NeedsAction = true
-	f.Unblocks = decision.Words{}.Told(s.unblocks)
+	f.Unblocks = g.when(commaOr, s.ways()...)
 	if s.code == Claim {
 		f.Show = kubectl(w.Namespace, s.show)
 		return g.do("is not scheduled: ", "are not scheduled: ").Told(s.said)
 	}
 	if g.pod.Reason == schedulerFailed {
-		f.NeedsAction, f.Unblocks = false, words("when the scheduler, which keeps trying, succeeds")
+		f.NeedsAction, f.Unblocks = false, g.when(or, clause("the scheduler, which keeps trying, succeeds"))
 		return g.do("is not scheduled, as the scheduler fails (", "are not scheduled, as the scheduler fails (").Quote(orReason(g.pod, longest)).Say(")")
 	}
 	if node := g.pod.Nominated; node != "" {
-		f.NeedsAction, f.Unblocks = false, words("when the pods that are preempted there are gone")
+		f.NeedsAction, f.Unblocks = false, g.when(or, clause("the pods that are preempted there are gone"))
 		return g.do("waits", "wait").Say(" for room on node ").Name(node).Say(", where the scheduler preempts pods of lower priority")
 	}
 	if w.Leaving != nil && lacksRoom(g.pod.Message) {
@@ -63,28 +63,25 @@ func (g *group) sayImage(f *decision.Finding) decision.Words {
 	f.NeedsAction = true
 	switch why {
 	case invalidImage:
-		f.Unblocks = words(templateChanges)
+		f.Unblocks = g.when(or, theTemplate("changes"))
 	case "not found", "no image for the node's platform":
-		f.Unblocks = words("when that image exists or the template changes")
+		f.Unblocks = g.when(or, clause("that image exists"), theTemplate("changes"))
 	case noAccess:
-		f.Unblocks = words("when that image exists, a pull secret allows it, or the template changes")
+		f.Unblocks = g.when(commaOr, clause("that image exists"), clause("a pull secret allows it"), theTemplate("changes"))
 	case "unauthorized", "denied":
-		f.Unblocks = words("when a pull secret allows it or the template changes")
+		f.Unblocks = g.when(or, clause("a pull secret allows it"), theTemplate("changes"))
 	case "registry rate limit", "timeout", "connection refused", "registry unavailable":
-		f.Unblocks, f.NeedsAction = words("when the registry answers (the kubelet keeps retrying)"), false
+		f.Unblocks, f.NeedsAction = g.when(or, clause("the registry answers (the kubelet keeps retrying)")), false
 	case "pull rate limit of the node":
-		f.Unblocks, f.NeedsAction = words("when the node pulls fewer images at once (the kubelet keeps retrying)"), false
+		f.Unblocks, f.NeedsAction = g.when(or, clause("the node pulls fewer images at once (the kubelet keeps retrying)")), false
 	default:
-		f.Unblocks = words("when that image can be pulled or the template changes")
+		f.Unblocks = g.when(or, clause("that image can be pulled"), theTemplate("changes"))
 	}
 	return g.image(words("cannot pull ")).Say(" (").Told(why).Say(")")
 }
 
 // invalidImage is no name of an image, so that there cannot be one, and only another template helps.
-const (
-	invalidImage    = "invalid image name"
-	templateChanges = "when the template changes"
-)
+const invalidImage = "invalid image name"
 
 // longImage is how long the name of an image may be for a sentence to have it whole.
 const longImage = 70
@@ -104,11 +101,11 @@ func (g *group) image(w decision.Words) decision.Words {
 // find key url in Secret ns/db`.
 func (g *group) sayConfig(w Pods, f *decision.Finding) decision.Words {
 	f.NeedsAction = true
-	f.Unblocks = words("when ").Say(prose.Plural(g.count, "it can", "they can")).Say(" be created as configured, or the template changes")
+	f.Unblocks = g.when(commaOr, way{said: g.do("it can", "they can").Say(" be created as configured")}, theTemplate("changes"))
 	message := g.pod.Message
 	for _, kind := range []string{"ConfigMap", "Secret"} {
 		if name, ok := between(strings.ToLower(message), strings.ToLower(kind)+` "`, `" not found`); ok {
-			f.Unblocks = words("when " + kind + " ").Name(name).Say(" exists or the template changes")
+			f.Unblocks = g.when(or, way{said: words(kind + " ").Name(name).Say(" exists")}, theTemplate("changes"))
 			f.Show = kubectl(w.Namespace, "get "+strings.ToLower(kind)+" "+name)
 			return g.do("needs ", "need ").Say(kind + " ").Name(name).Say(", which does not exist")
 		}
@@ -116,20 +113,17 @@ func (g *group) sayConfig(w Pods, f *decision.Finding) decision.Words {
 			_, object, _ := strings.Cut(message, " in "+kind+" ")
 			object, _, _ = strings.Cut(object, " ")
 			_, name, _ := strings.Cut(object, "/")
-			f.Unblocks = words("when " + kind + " ").Name(name).Say(" has that key or the template changes")
+			f.Unblocks = g.when(or, way{said: words(kind + " ").Name(name).Say(" has that key")}, theTemplate("changes"))
 			f.Show = kubectl(w.Namespace, "describe "+strings.ToLower(kind)+" "+name)
 			return g.do("needs ", "need ").Say("key ").Name(key).Say(" of " + kind + " ").Name(name).Say(", which has no such key")
 		}
 	}
 	if strings.Contains(message, "runAsNonRoot") {
-		f.Unblocks = words("when the image or runAsUser specifies a non-root user")
-		if w.Bare {
-			f.Unblocks = words("when the image specifies a non-root user, or the template does")
-		}
+		f.Unblocks = g.when(or, way{words("runAsUser"), "does"}, clause("the image specifies a non-root user"))
 		return g.do("has", "have").Say(" runAsNonRoot set, and the image runs as root")
 	}
 	if containsAny(message, passingTroubles) {
-		f.NeedsAction, f.Unblocks = false, words("when the kubelet, which keeps trying, succeeds")
+		f.NeedsAction, f.Unblocks = false, g.when(or, clause("the kubelet, which keeps trying, succeeds"))
 		return words("cannot be started yet (").Quote(orReason(g.pod, longest)).Say(")")
 	}
 	return g.do("cannot be started as it is configured", "cannot be started as they are configured").Say(" (").Quote(orReason(g.pod, longest)).Say(")")
@@ -154,7 +148,7 @@ func (g *group) sayInit(w Pods, f *decision.Finding) decision.Words {
 	f.Show = g.logs(w, g.pod.Exit != nil)
 	said := append(g.do("waits for init ", "wait for init "), g.container()...)
 	if g.passing {
-		f.Unblocks = words("when that container has ended")
+		f.Unblocks = g.when(or, clause("that container has ended"))
 		f.Usual = g.pod.Exit == nil && w.isEarly(g.pod.Created)
 		switch {
 		case g.pod.Running.IsZero():
@@ -167,7 +161,7 @@ func (g *group) sayInit(w Pods, f *decision.Finding) decision.Words {
 		return said.Say(" has not ended for ").Since(g.pod.Running)
 	}
 	f.NeedsAction = true
-	f.Unblocks = words("when that container succeeds or the template changes")
+	f.Unblocks = g.when(or, clause("that container succeeds"), theTemplate("changes"))
 	fails := ", which fails again and again ("
 	if g.exits == 0 {
 		fails = ", which failed ("
@@ -179,7 +173,7 @@ func (g *group) saySidecar(w Pods, f *decision.Finding) decision.Words {
 	f.Show = g.logs(w, g.pod.Exit != nil)
 	said := append(g.do("waits for sidecar ", "wait for sidecar "), g.container()...)
 	if g.passing {
-		f.Unblocks = words("when that container has started")
+		f.Unblocks = g.when(or, clause("that container has started"))
 		f.Usual = g.pod.Exit == nil && w.isEarly(g.pod.Created)
 		if g.pod.Exit != nil && !g.pod.Running.IsZero() {
 			return said.Say(", which was started again and has not started up yet")
@@ -187,32 +181,29 @@ func (g *group) saySidecar(w Pods, f *decision.Finding) decision.Words {
 		return said.Say(", which has not started")
 	}
 	f.NeedsAction = true
-	f.Unblocks = words("when that container stays up or the template changes")
+	f.Unblocks = g.when(or, clause("that container stays up"), theTemplate("changes"))
 	return said.Say(", which keeps crashing (").Told(g.ended()).Say(")")
 }
 
 func (g *group) sayCrash(w Pods, f *decision.Finding) decision.Words {
 	f.Show, f.NeedsAction = g.logs(w, true), true
-	f.Unblocks = words("when ").Say(prose.Plural(g.count, "it stays", "they stay")).Say(" up or the template changes")
+	f.Unblocks = g.when(or, way{said: g.do("it stays", "they stay").Say(" up")}, theTemplate("changes"))
 	of := g.container()
 	switch {
 	case g.passing:
 		f.NeedsAction = false
-		f.Unblocks = words("when ").Say(prose.Plural(g.count, "it becomes", "they become")).Say(" ready")
+		f.Unblocks = g.whenThey(" ready")
 		why := "exit code " + strconv.FormatInt(g.pod.Exit.Code, 10)
 		if g.code == Memory {
 			why = "OOMKilled"
 		}
 		return in(g.do("runs again after one restart (", "run again after one restart (").Told(why).Say(")"), of)
 	case g.code == Memory:
-		f.Unblocks = words("when its memory limit is raised or it needs less")
+		f.Unblocks = g.when(or, way{words("its memory limit is raised"), "raises its memory limit"}, clause("it needs less"))
 		said := g.do("keeps running out of memory (OOMKilled", "keep running out of memory (OOMKilled")
 		return in(said.Told(g.restarts()).Say(")"), of)
 	case g.code == Start:
-		f.Unblocks = words("when the template or the image changes")
-		if w.Bare {
-			f.Unblocks = words("when the image changes, or the template does")
-		}
+		f.Unblocks = g.when(or, way{words("the template"), "changes"}, clause("the image changes"))
 		f.Show = kubectl(w.Namespace, "describe pod "+g.pod.Name)
 		return append(g.do("cannot start ", "cannot start "), append(orIts(of), decision.Words{}.Say(" (").Quote(g.startTrouble()).Say(")")...)...)
 	case g.pod.Exit != nil && g.pod.Exit.Code == 0:
@@ -263,25 +254,25 @@ func (g *group) sayWait(w Pods, f *decision.Finding) decision.Words {
 	if g.code == MinReady {
 		becomes = " available"
 	}
-	f.Unblocks = words("when ").Say(prose.Plural(g.count, "it becomes", "they become")).Say(becomes)
+	f.Unblocks = g.whenThey(becomes)
 	switch g.code {
 	case MinReady:
 		return g.do("is ready but not for long enough", "are ready but not for long enough")
 	case Gated:
-		f.NeedsAction, f.Unblocks = true, words("when its scheduling gates are removed")
+		f.NeedsAction, f.Unblocks = true, g.when(or, clause("its scheduling gates are removed"))
 		return g.do("is held back by a scheduling gate", "are held back by a scheduling gate")
 	case NodeGone:
-		f.Unblocks, f.Show = words("when the node answers again, or its pods are evicted (by default, after five minutes)"), "kubectl describe node "+g.pod.Node
+		f.Unblocks, f.Show = g.when(or, clause("the node answers again, or its pods are evicted (by default, after five minutes)")), "kubectl describe node "+g.pod.Node
 		return g.do("is", "are").Say(" on node ").Name(g.pod.Node).Say(", which does not answer")
 	case Gate:
 		return g.sayGate(f)
 	case Setup:
-		f.Unblocks = words("when volumes and network are set up (kubelets keep trying; the ").Say(prose.Plural(g.count, "pod's", "pods'")).Say(" events say what fails)")
+		f.Unblocks = g.when(or, way{said: words("volumes and network are set up (kubelets keep trying; the ").Say(prose.Plural(g.count, "pod's", "pods'")).Say(" events say what fails)")})
 		return g.do("waits for its node", "wait for their nodes").Say(" to set up ").Say(prose.Plural(g.count, "its", "their")).Say(" volumes and network")
 	case Starting:
 		switch {
 		case g.pod.Scheduler != "":
-			f.Unblocks = words("when that scheduler runs and finds a node")
+			f.Unblocks = g.when(or, clause("that scheduler runs and finds a node"))
 			return g.do("has no node yet, and scheduler ", "have no node yet, and scheduler ").Name(g.pod.Scheduler).Say(prose.Plural(g.count, " has said nothing of it", " has said nothing of them"))
 		case g.pod.ResourceClaim != "":
 			return g.sayDevices(w, f)
@@ -302,15 +293,15 @@ func (g *group) sayWait(w Pods, f *decision.Finding) decision.Words {
 // sayUnheard is pods on nodes that have said nothing of them.
 func (g *group) sayUnheard(f *decision.Finding) decision.Words {
 	if g.node == "" {
-		f.Unblocks, f.Show = words("when their nodes start them"), "kubectl get nodes"
+		f.Unblocks, f.Show = g.when(or, clause("their nodes start them")), "kubectl get nodes"
 		return words("are still starting: their nodes have not reported on them")
 	}
 	it := prose.Plural(g.count, "it", "them")
 	said := g.do("is still starting: node ", "are still starting: node ").Name(g.node)
-	f.Unblocks, f.Show = words("when node ").Name(g.node).Say(" starts "+it), "kubectl describe node "+g.node
+	f.Unblocks, f.Show = g.when(or, way{said: words("node ").Name(g.node).Say(" starts " + it)}), "kubectl describe node "+g.node
 	if g.pod.NodeNamed { // Nobody has seen to it that there is such a node.
 		f.NeedsAction = !g.usual
-		f.Unblocks = words("when node ").Name(g.node).Say(" exists and starts " + it + ", or the template names another")
+		f.Unblocks = g.when(commaOr, way{said: words("node ").Name(g.node).Say(" exists and starts " + it)}, theTemplate("names another"))
 		said = said.Say(", which no scheduler chose,")
 	}
 	return said.Say(" has not reported on " + it)
@@ -326,11 +317,11 @@ const (
 func (g *group) sayDevices(w Pods, f *decision.Finding) decision.Words {
 	f.NeedsAction = !g.usual // By then a claim that can be made has been made.
 	if name, ok := strings.CutPrefix(g.pod.ResourceClaim, ClaimTemplate); ok {
-		f.Unblocks, f.Show = words("when that template exists and a node has what it claims"), kubectl(w.Namespace, "get resourceclaimtemplate "+name)
+		f.Unblocks, f.Show = g.when(or, clause("that template exists and a node has what it claims")), kubectl(w.Namespace, "get resourceclaimtemplate "+name)
 		return g.do("has no node yet", "have no node yet").Say(": no ResourceClaim has been made from " + ClaimTemplate).Name(name).Say(prose.Plural(g.count, " for it", " for them"))
 	}
 	name := strings.TrimPrefix(g.pod.ResourceClaim, NamedClaim)
-	f.Unblocks, f.Show = words("when that claim exists and a node has what it claims"), kubectl(w.Namespace, "get resourceclaim "+name)
+	f.Unblocks, f.Show = g.when(or, clause("that claim exists and a node has what it claims")), kubectl(w.Namespace, "get resourceclaim "+name)
 	return g.do("has no node yet, and needs "+NamedClaim, "have no node yet, and need "+NamedClaim).Name(name)
 }
 
@@ -338,13 +329,13 @@ func (g *group) sayDevices(w Pods, f *decision.Finding) decision.Words {
 const GateSays = "; its condition: "
 
 func (g *group) sayGate(f *decision.Finding) decision.Words {
-	f.Unblocks = words("when its readiness gate is set")
+	f.Unblocks = g.when(or, clause("its readiness gate is set"))
 	said := g.do("waits", "wait").Say(" for a readiness gate")
 	if gate, ok := between(g.pod.Message, `readiness gate "`, `"`); ok {
 		said = g.do("waits", "wait").Say(" for readiness gate ").Name(gate)
 	}
 	if _, why, ok := strings.Cut(g.pod.Message, GateSays); ok {
-		f.Unblocks = words("when that condition becomes True")
+		f.Unblocks = g.when(or, clause("that condition becomes True"))
 		said = said.Say(" (").Quote(prose.ClipMiddle(why, longest)).Say(")")
 	}
 	return said

@@ -3,36 +3,47 @@ package diagnosis
 import (
 	"strings"
 
+	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
 )
 
-// shortage is what keeps pods from every node, in a few words, and what ends it.
+// shortage is what keeps pods from every node, in a few words, when it ends, and what a template does that ends it as
+// well, "" where none does.
 type shortage struct {
-	code, said, unblocks, show string
+	code, said, until, template, show string
+}
+
+// ways is what ends it.
+func (s *shortage) ways() []way {
+	list := []way{{said: decision.Words{}.Told(s.until)}}
+	if s.template != "" {
+		list = append(list, theTemplate(s.template))
+	}
+	return list
 }
 
 // nodeReasons are what the scheduler says of nodes, and what a person would say.
 // The first that is found in a reason counts; longer ones stand before shorter ones. None of ours has a "not":
 // where there is little room, the middle of what is said is left out.
-var nodeReasons = []struct{ theirs, one, many, unblocks string }{
-	{"didn't match Pod's node affinity/selector", "conflicts with its node selector or affinity", "conflict with its node selector or affinity", "when a node has the labels that it requires, or the template requires other labels"},
-	{"didn't satisfy existing pods anti-affinity rules", "is excluded by the anti-affinity of existing pods", "are excluded by the anti-affinity of existing pods", "when a node without such pods has room"},
-	{"didn't match pod anti-affinity rules", "has a pod that its anti-affinity avoids", "have a pod that its anti-affinity avoids", "when a node without such a pod joins, or the template changes"},
-	{"didn't match pod affinity rules", "lacks a pod that its affinity requires", "lack a pod that its affinity requires", "when such a pod runs, or the template changes"},
-	{"didn't match pod topology spread constraints", "would break its topology spread", "would break its topology spread", "when the other zones or nodes have room, or the template changes"},
-	{"didn't have free ports for the requested pod ports", "has its host port in use", "have its host port in use", "when the port is free on a node, or the template does not request it"},
-	{"were unschedulable", "is cordoned", "are cordoned", "when a node is uncordoned: kubectl uncordon"},
-	{"Too many pods", "has reached its pod limit", "have reached their pod limit", "when a node has room for a pod"},
-	{"exceed max volume count", "has no room for a volume", "have no room for a volume", "when a node has room for its volumes"},
-	{"didn't match PersistentVolume's node affinity", "conflicts with the node affinity of its volume", "conflict with the node affinity of its volume", "when a node that matches it has room"},
-	{"had volume node affinity conflict", "conflicts with the node affinity of its volume", "conflict with the node affinity of its volume", "when a node that matches it has room"},
-	{"had no available volume zone", "is in another zone than its volume", "are in another zone than its volume", "when a node in that zone has room"},
-	{"with ReadWriteOncePod access mode already in-use", "is barred, as another pod uses its ReadWriteOncePod claim", "are barred, as another pod uses its ReadWriteOncePod claim", "when that pod is gone (in a rollout: with strategy Recreate or maxSurge 0)"},
-	{"did not have enough free storage", "has too little storage for its volume", "have too little storage for its volume", "when a node has storage for its volume"},
-	{"bound to non-existent pv(s)", "is barred, as the volume of its claim no longer exists", "are barred, as the volume of its claim no longer exists", "when that volume is restored or the claim is recreated"},
-	{"cannot allocate all claims", "lacks devices for its ResourceClaims", "lack devices for its ResourceClaims", "when a node has free devices that satisfy its ResourceClaims"},
-	{"didn't match the requested node name", "differs from the node that it names", "differ from the node that it names", "when the node that it names exists, or the template names another"},
-	{"didn't find available persistent volumes to bind", "lacks a volume for its claim", "lack a volume for its claim", "when a volume for the claim exists"},
+var nodeReasons = []struct{ theirs, one, many, until, template string }{
+	{"didn't match Pod's node affinity/selector", "conflicts with its node selector or affinity", "conflict with its node selector or affinity", "a node has the labels that it requires", "requires other labels"},
+	{"didn't satisfy existing pods anti-affinity rules", "is excluded by the anti-affinity of existing pods", "are excluded by the anti-affinity of existing pods", "a node without such pods has room", ""},
+	{"didn't match pod anti-affinity rules", "has a pod that its anti-affinity avoids", "have a pod that its anti-affinity avoids", "a node without such a pod joins", "changes"},
+	{"didn't match pod affinity rules", "lacks a pod that its affinity requires", "lack a pod that its affinity requires", "such a pod runs", "changes"},
+	{"didn't match pod topology spread constraints", "would break its topology spread", "would break its topology spread", "the other zones or nodes have room", "changes"},
+	{"didn't have free ports for the requested pod ports", "has its host port in use", "have its host port in use", "the port is free on a node", "does not request it"},
+	{"were unschedulable", "is cordoned", "are cordoned", "a node is uncordoned: kubectl uncordon", ""},
+	{"Too many pods", "has reached its pod limit", "have reached their pod limit", "a node has room for a pod", ""},
+	{"exceed max volume count", "has no room for a volume", "have no room for a volume", "a node has room for its volumes", ""},
+	{"didn't match PersistentVolume's node affinity", "conflicts with the node affinity of its volume", "conflict with the node affinity of its volume", "a node that matches it has room", ""},
+	{"had volume node affinity conflict", "conflicts with the node affinity of its volume", "conflict with the node affinity of its volume", "a node that matches it has room", ""},
+	{"had no available volume zone", "is in another zone than its volume", "are in another zone than its volume", "a node in that zone has room", ""},
+	{"with ReadWriteOncePod access mode already in-use", "is barred, as another pod uses its ReadWriteOncePod claim", "are barred, as another pod uses its ReadWriteOncePod claim", "that pod is gone (in a rollout: with strategy Recreate or maxSurge 0)", ""},
+	{"did not have enough free storage", "has too little storage for its volume", "have too little storage for its volume", "a node has storage for its volume", ""},
+	{"bound to non-existent pv(s)", "is barred, as the volume of its claim no longer exists", "are barred, as the volume of its claim no longer exists", "that volume is restored or the claim is recreated", ""},
+	{"cannot allocate all claims", "lacks devices for its ResourceClaims", "lack devices for its ResourceClaims", "a node has free devices that satisfy its ResourceClaims", ""},
+	{"didn't match the requested node name", "differs from the node that it names", "differ from the node that it names", "the node that it names exists", "names another"},
+	{"didn't find available persistent volumes to bind", "lacks a volume for its claim", "lack a volume for its claim", "a volume for the claim exists", ""},
 }
 
 // unschedulable takes the scheduler's message apart: `0/3 nodes are available: 1
@@ -44,21 +55,21 @@ func unschedulable(message string) shortage {
 	}
 	nodes, rest, found := strings.Cut(message, " nodes are available: ")
 	if !found {
-		return shortage{code: Node, said: prose.ClipMiddle(message, longest), unblocks: "when a suitable node exists", show: "describe pod"}
+		return shortage{code: Node, said: prose.ClipMiddle(message, longest), until: "a suitable node exists", show: "describe pod"}
 	}
 	_, total, _ := strings.Cut(nodes, "/")
 	rest = withoutPreemption(rest)
 	s := shortage{code: Node, show: "describe pod"}
 	var said []string
 	for _, reason := range nodeList(rest) {
-		words, unblocks := nodeReason(reason)
+		words, until, template := nodeReason(reason)
 		said = append(said, words)
-		if s.unblocks == "" {
-			s.unblocks = unblocks
+		if s.until == "" {
+			s.until, s.template = until, template
 		}
 	}
-	if s.unblocks == "" || len(said) > 1 {
-		s.unblocks = "when a suitable node has room, or the template changes"
+	if s.until == "" || len(said) > 1 {
+		s.until, s.template = "a suitable node has room", "changes"
 	}
 	switch what, alike := strings.CutPrefix(strings.Join(said, ", "), total+" "); {
 	case len(said) > 1 || !alike || strings.HasPrefix(what, "node(s)"):
@@ -107,8 +118,8 @@ func nodeList(s string) []string {
 	return list
 }
 
-// nodeReason says one reason in our words, with its number of nodes in front.
-func nodeReason(reason string) (said, unblocks string) {
+// nodeReason says one reason in our words, with its number of nodes in front, and what ends it.
+func nodeReason(reason string) (said, until, template string) {
 	number, what, _ := strings.Cut(reason, " ")
 	one := number == "1"
 	pick := func(a, b string) string {
@@ -118,21 +129,21 @@ func nodeReason(reason string) (said, unblocks string) {
 		return number + " " + b
 	}
 	if resource, ok := strings.CutPrefix(what, "Insufficient "); ok {
-		return pick("has too little "+resource, "have too little "+resource), "when a node has more " + resource + " free, or the template requests less"
+		return pick("has too little "+resource, "have too little "+resource), "a node has more " + resource + " free", "requests less"
 	}
 	if taint, ok := between(what, "{", "}"); ok && strings.Contains(what, "taint") {
 		taint = strings.TrimSuffix(strings.TrimSpace(taint), ":")
-		return pick("is tainted "+taint, "are tainted "+taint), "when a node without that taint has room, or the template tolerates it"
+		return pick("is tainted "+taint, "are tainted "+taint), "a node without that taint has room", "tolerates it"
 	}
 	if strings.Contains(what, "taint") {
-		return pick("has a taint", "have taints"), "when a node without that taint has room, or the template tolerates it"
+		return pick("has a taint", "have taints"), "a node without that taint has room", "tolerates it"
 	}
 	for _, r := range nodeReasons {
 		if strings.Contains(what, r.theirs) {
-			return pick(r.one, r.many), r.unblocks
+			return pick(r.one, r.many), r.until, r.template
 		}
 	}
-	return reason, ""
+	return reason, "", ""
 }
 
 // claimTrouble is what has to do with claims and with no node.
@@ -149,18 +160,18 @@ func claimTrouble(message string) (shortage, bool) {
 	}
 	switch {
 	case named && strings.HasPrefix(after, "not found"):
-		return shortage{Claim, "PersistentVolumeClaim " + claim + " does not exist", "when PersistentVolumeClaim " + claim + " exists", get}, true
+		return shortage{code: Claim, said: "PersistentVolumeClaim " + claim + " does not exist", until: "PersistentVolumeClaim " + claim + " exists", show: get}, true
 	case named && strings.HasPrefix(after, "bound to non-existent"):
 		volume, _ := between(after, `persistentvolume "`, `"`)
-		return shortage{Claim, "PersistentVolume " + volume + " of claim " + claim + " no longer exists", "when that volume is restored or the claim is recreated", get}, true
+		return shortage{code: Claim, said: "PersistentVolume " + volume + " of claim " + claim + " no longer exists", until: "that volume is restored or the claim is recreated", show: get}, true
 	case named && strings.Contains(before, "waiting for ephemeral volume controller"):
-		return shortage{Claim, "PersistentVolumeClaim " + claim + " is not created yet", "when kube-controller-manager creates it for the pod", get}, true
+		return shortage{code: Claim, said: "PersistentVolumeClaim " + claim + " is not created yet", until: "kube-controller-manager creates it for the pod", show: get}, true
 	case named && strings.HasPrefix(after, "is being deleted"):
-		return shortage{Claim, "PersistentVolumeClaim " + claim + " is being deleted", "when a claim of that name is recreated", get}, true
+		return shortage{code: Claim, said: "PersistentVolumeClaim " + claim + " is being deleted", until: "a claim of that name is recreated", show: get}, true
 	case named:
-		return shortage{Claim, "PersistentVolumeClaim " + prose.ClipMiddle(strings.TrimSpace(claim+" "+after), longest), "when the claim is usable", get}, true
+		return shortage{code: Claim, said: "PersistentVolumeClaim " + prose.ClipMiddle(strings.TrimSpace(claim+" "+after), longest), until: "the claim is usable", show: get}, true
 	case strings.Contains(message, "unbound immediate PersistentVolumeClaims"):
-		return shortage{Claim, "its PersistentVolumeClaim is not bound to a volume", "when the claim is bound", get}, true
+		return shortage{code: Claim, said: "its PersistentVolumeClaim is not bound to a volume", until: "the claim is bound", show: get}, true
 	}
 	return shortage{}, false
 }

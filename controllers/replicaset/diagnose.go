@@ -19,7 +19,10 @@ func Diagnose(s *Snapshot) decision.Diagnosis {
 // diagnose adds what keeps the pods to what is known to refuse some, and notes in next,
 // unless it is nil, when the clock alone makes another diagnosis.
 func diagnose(s *Snapshot, known []decision.Finding, next *time.Time) decision.Diagnosis {
-	w := diagnosis.Pods{Namespace: s.Namespace, Now: s.Now, Usual: assumedUsual, Next: next, Bare: s.Owner == "" && !s.Controlled}
+	w := diagnosis.Pods{Namespace: s.Namespace, Now: s.Now, Usual: assumedUsual, Next: next}
+	if s.Owner == "" && !s.Controlled {
+		w.Template = diagnosis.TemplateForNew
+	}
 	g := diagnosis.Gap{NotCreated: s.Want}
 	for _, p := range canonical(s.Pods) {
 		switch {

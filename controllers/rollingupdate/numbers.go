@@ -1,8 +1,6 @@
 package rollingupdate
 
 import (
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/loopscope/loopscope/controllers/diagnosis"
@@ -78,7 +76,7 @@ func (t *decider) diagnosis(next *time.Time) decision.Diagnosis {
 	if c == nil || t.going != nil || t.s.parked() != nil { // What is taken over comes as it is.
 		return decision.Diagnosis{}
 	}
-	look := diagnosis.Pods{Namespace: t.s.Namespace, Now: t.s.Now, Usual: assumedUsual, Next: next, Bare: true}
+	look := diagnosis.Pods{Namespace: t.s.Namespace, Now: t.s.Now, Usual: assumedUsual, Next: next, Template: diagnosis.TemplateStays}
 	var blocking []decision.Pod
 	for i := range c.Pods {
 		if at := c.availableAt(&c.Pods[i]); at.IsZero() || look.Before(at) {
@@ -90,12 +88,9 @@ func (t *decider) diagnosis(next *time.Time) decision.Diagnosis {
 		found = append(found, *f)
 	}
 	if missing := c.Size - int64(len(c.Pods)); missing > 0 && c.Refusal != "" && !c.KeepsPods {
-		found = append(found, diagnosis.OfRefusal(diagnosis.Refusal{Namespace: t.s.Namespace, Message: c.Refusal, Count: missing, Since: c.RefusedSince}))
+		found = append(found, diagnosis.OfRefusal(diagnosis.Refusal{Namespace: t.s.Namespace, Message: c.Refusal, Count: missing, Since: c.RefusedSince, Template: diagnosis.TemplateStays}))
 	}
 	diagnosis.Rank(found)
-	for i := range found {
-		found[i].Unblocks = withoutTemplate(found[i].Unblocks)
-	}
 	return decision.Diagnosis{Findings: found}
 }
 
@@ -108,30 +103,4 @@ func (t *decider) undeleted() *decision.Finding {
 	}
 	f := diagnosis.OfDeletion(diagnosis.Refusal{Namespace: t.s.Namespace, Message: c.Refusal, Count: n, Since: c.RefusedSince})
 	return &f
-}
-
-// deletions are what a diagnosis adds to another template, as that reaches no pod that exists.
-var deletions = [...]string{" and the pod is deleted", " and the pods are deleted"}
-
-// withoutTemplate leaves out that another template would help, with the pods deleted: an update
-// is to another ReplicationController, whose template stays as it is. What is said behind that stays.
-func withoutTemplate(w decision.Words) decision.Words {
-	for i := range w {
-		cause, change, ok := strings.Cut(w[i].Text, " or the template ")
-		if !ok {
-			continue
-		}
-		without := slices.Clone(w[:i+1])
-		without[i].Text = strings.TrimSuffix(cause, ",")
-		rest := append(words(change), w[i+1:]...)
-		for k := range rest {
-			for _, deletion := range deletions {
-				if _, behind, ok := strings.Cut(rest[k].Text, deletion); ok {
-					return slices.Concat(without, words(behind), rest[k+1:])
-				}
-			}
-		}
-		return without
-	}
-	return w
 }

@@ -145,6 +145,9 @@ var scenes = []scene{
 	{name: "not-created", comment: "The new pod is not in the cache yet.", snapshot: moving(3, 1, 0, stepped(20*time.Second), func(s *rollingupdate.Snapshot) { s.New.Pods, s.New.Replicas = nil, 0 })},
 	{name: "image", comment: "The new pod has no image.", snapshot: moving(3, 1, 0, blocked, stepped(20*time.Second))},
 	{name: "image-also", comment: "The new pod has no image, and another container of it fails, too.", snapshot: moving(3, 1, 0, blocked, stepped(20*time.Second), func(s *rollingupdate.Snapshot) { s.New.Pods[0].Also = "log" })},
+	{name: "image-name", comment: "The image of the new pod has an invalid name: no pod of that template can run.", snapshot: moving(3, 1, 0, blocked, stepped(20*time.Second), func(s *rollingupdate.Snapshot) {
+		s.New.Pods[0].Reason, s.New.Pods[0].Message = "InvalidImageName", `Failed to apply default image tag "web:": invalid reference format`
+	})},
 	{name: "min-ready", comment: "The new pod is ready, and not for long enough.", snapshot: moving(3, 1, 1, stepped(20*time.Second), func(s *rollingupdate.Snapshot) {
 		s.New.MinReady, s.New.Pods[0].ReadySince = 30, now.Add(-10*time.Second)
 	})},
