@@ -262,9 +262,24 @@ func (p *teller) ends(alone, byAction string) decision.Words {
 	case len(list) == 1:
 		return append(w, list[0].Unblocks...)
 	}
+	if p.resumingEnds(list) {
+		return append(w, words("when all of them are resolved or ").Say(diagnosis.RolloutResumed)...)
+	}
 	all := append(slices.Clone(w), diagnosis.Together(list)...)
 	if diagnosis.Length(all) > longLead-len("; nothing is rolled back and no retry is scheduled") {
 		return append(w, diagnosis.AllEnd...)
 	}
 	return all
+}
+
+// resumingEnds reports whether resuming the rollout ends all of the findings: they are of old pods, which it replaces
+// then, unless they cannot be deleted.
+func (p *teller) resumingEnds(list []decision.Finding) bool {
+	return p.s.Paused && onlyOld(list) && !slices.ContainsFunc(list, func(f decision.Finding) bool {
+		return f.Code == diagnosis.Delete || f.Code == diagnosis.Terminating
+	})
+}
+
+func onlyOld(list []decision.Finding) bool {
+	return !slices.ContainsFunc(list, func(f decision.Finding) bool { return !f.Old })
 }

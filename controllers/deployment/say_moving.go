@@ -57,9 +57,11 @@ func (p *teller) withTrouble(lead decision.Words) decision.Words {
 	return p.withCause(lead)
 }
 
-// whilePaused adds that a new template, which may be what would help, does nothing yet. Of old pods it is said already.
+// whilePaused adds that a new template, which may be what would help, does nothing yet. Of old pods it may be said already.
 func (p *teller) whilePaused(w decision.Words) decision.Words {
-	if !slices.ContainsFunc(p.relevant(), func(f decision.Finding) bool { return !f.Old }) {
+	list := p.relevant()
+	said := slices.ContainsFunc(w, func(part decision.Part) bool { return part.Text == diagnosis.RolloutResumed })
+	if onlyOld(list) && (said || !p.resumingEnds(list)) {
 		return w
 	}
 	return w.Say("; a new template waits until it is resumed")
