@@ -15,12 +15,21 @@ import (
 	"github.com/loopscope/loopscope/web/words"
 )
 
-// Asked lists the kept syncs that gave an answer. The terms of a search have no spaces: an
-// answer has underscores in their place.
+// The terms of a search have no spaces: an answer has underscores in their place, and a backslash
+// before those of its own.
+var (
+	toTerm   = strings.NewReplacer(`\`, `\\`, "_", `\_`, " ", "_")
+	fromTerm = strings.NewReplacer(`\\`, `\`, `\_`, "_", "_", " ")
+)
+
+// AnswerOf is the answer that the term of a search means.
+func AnswerOf(term string) string { return fromTerm.Replace(term) }
+
+// Asked lists the kept syncs that gave an answer.
 func Asked(loop, question, answer string) string {
 	term := "asked:" + question
 	if answer != decision.Any {
-		term += "=" + strings.ReplaceAll(answer, " ", "_")
+		term += "=" + toTerm.Replace(answer)
 	}
 	return "/history?" + url.Values{"q": {"loop:" + loop + " " + term}}.Encode()
 }

@@ -25,7 +25,7 @@ const (
 	// long one search may take.
 	historyPage, searchWithin = 50, 10 * time.Second
 
-	historyTerms = "Terms: a part of a name, ns:, name:, loop:KIND, is:RESULT, class:, code:, leaf:QUESTION, asked:QUESTION=ANSWER (with _ for a space), cause:, error:TEXT, since: and until:. " +
+	historyTerms = "Terms: a part of a name, ns:, name:, loop:KIND, is:RESULT, class:, code:, leaf:QUESTION, asked:QUESTION=ANSWER (with _ for a space, and \\_ for _), cause:, error:TEXT, since: and until:. " +
 		"RESULT is wrote, unchanged, waiting, superseded, stale, unknown, failed, dropped or panicked, or what the list says of a sync, with _ for a space; \"unanswered\" is is:failed code:unanswered."
 	historyOnce = "Only the first term of each kind is searched for; several of is: find any of them."
 	historyHint = "Name, ns:shop, is:failed, cause:timer, error:quota, since:90m, until:03:12"
@@ -56,7 +56,7 @@ var searches = map[string]searching{
 	},
 	"asked": func(q *telemetry.Query, v string, _ time.Time) bool {
 		q.Question, q.Answer, _ = strings.Cut(v, "=")
-		q.Answer = strings.ReplaceAll(q.Answer, "_", " ") // as address.Asked writes it
+		q.Answer = address.AnswerOf(q.Answer)
 		return q.Question != ""
 	},
 	"since": func(q *telemetry.Query, v string, now time.Time) bool { return moment(&q.Since, v, now) },

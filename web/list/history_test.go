@@ -32,6 +32,23 @@ func TestResultsAreFound(t *testing.T) {
 	}
 }
 
+// TestAnswersAreToldApart: loops of other programs may have answers with underscores.
+func TestAnswersAreToldApart(t *testing.T) {
+	for _, is := range []string{"too_many", "too many", "a _b", "a_ b", "a\\_b", "__", "50%"} {
+		link, err := url.Parse(address.Asked("backup", "B-1", is))
+		if err != nil {
+			t.Fatal(err)
+		}
+		search, terms := parseSearch(link.Query().Get("q"), time.Time{}, func(kind string) string { return kind })
+		if search.Answer != is || len(terms) != 2 {
+			t.Errorf("%q is searched for as %+v", is, search)
+		}
+	}
+	if search, _ := parseSearch("asked:B-1=too_many", time.Time{}, nil); search.Answer != "too many" {
+		t.Errorf("typed by hand it is searched for as %+v", search)
+	}
+}
+
 // TestAskedIsFound: the link of every answer is read as a search for just that answer.
 func TestAskedIsFound(t *testing.T) {
 	named := func(kind string) string { return kind }
