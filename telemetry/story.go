@@ -38,6 +38,10 @@ type Story struct {
 	Beats     []Beat      `json:"beats"`
 }
 
+// OfDifferences reports whether the story is of what a comparison found: each difference is over as it
+// is found, and none is ever settled.
+func (s *Story) OfDifferences() bool { return s.Loop == comparison }
+
 // StoryCounts says how much there is in a story.
 type StoryCounts struct {
 	Changes int `json:"changes"` // by others

@@ -199,18 +199,20 @@ type Stepper struct {
 
 // Sync is one sync in full.
 type Sync struct {
-	Seq     uint64    `json:"seq"`
-	Epoch   string    `json:"epoch"`
-	Loop    string    `json:"loop"`
-	At      time.Time `json:"at"`
-	Result  Mark      `json:"result"`
-	Took    string    `json:"took"`
-	Rounds  []Round   `json:"rounds"`
-	Report  []Node    `json:"report,omitempty"`
-	Why     Why       `json:"why"`
-	Wrote   Wrote     `json:"wrote"`
-	Next    []Look    `json:"next"`
-	Failure Text      `json:"failure,omitempty"`
+	Seq    uint64    `json:"seq"`
+	Epoch  string    `json:"epoch"`
+	Loop   string    `json:"loop"`
+	At     time.Time `json:"at"`
+	Result Mark      `json:"result"`
+	Took   string    `json:"took"`
+	Rounds []Round   `json:"rounds"`
+	Report []Node    `json:"report,omitempty"`
+	Why    Why       `json:"why"`
+	Wrote  Wrote     `json:"wrote"`
+	Next   []Look    `json:"next"`
+	// NextNote is why nothing can be said of timers.
+	NextNote string `json:"nextNote,omitempty"`
+	Failure  Text   `json:"failure,omitempty"`
 }
 
 // Round is one pass of deciding and acting.

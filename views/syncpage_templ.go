@@ -396,7 +396,7 @@ func SyncBody(v SyncDoc) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = looks(v.Sync.Next).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = looks(v.Sync).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

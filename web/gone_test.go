@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // deletedOnce is a console whose journal had a Deployment that wrote and was deleted, and later
@@ -71,20 +73,80 @@ func TestSeenInAnEarlierRunAlone(t *testing.T) {
 	}
 }
 
-// TestUnfinishedInAnEarlierRun: of a rollout that an earlier run left in the middle nothing is told of
-// now, as nobody knows how it went on.
-func TestUnfinishedInAnEarlierRun(t *testing.T) {
+// TestNotWatchedByThisRun: of what this run does not look at it is not said that its first sync is still to
+// come, nor that it may be deleted.
+func TestNotWatchedByThisRun(t *testing.T) {
+	states := func(mode string) func() []telemetry.LoopState {
+		return func() []telemetry.LoopState {
+			return []telemetry.LoopState{{Name: "deployment", Mode: mode}, {Name: "replicaset", Mode: "act"}}
+		}
+	}
+	const still = "No sync of this run has seen it: it was deleted meanwhile, or its first sync is still to come"
+	for name, c := range map[string]struct {
+		loop, namespace, mode, want string
+	}{
+		"of another namespace":  {"deployment", "other", "act", "This process looks at the namespace other alone, so nothing newer is known here"},
+		"of a loop that is off": {"deployment", "", telemetry.ModeOff, "The Deployment loop does not run here, so nothing newer is known here"},
+		"of a skipped loop":     {"deployment", "", telemetry.ModeSkipped, "The Deployment loop is skipped, so nothing newer is known here"},
+		"of a loop of others":   {"lease", "", "act", "The lease loop does not run here, so nothing newer is known here"},
+		"of its namespace":      {"deployment", "shop", "act", still},
+		"of any":                {"deployment", "", "act", still},
+	} {
+		t.Run(name, func(t *testing.T) {
+			old := plain("shop", "cart")
+			old.Epoch, old.Seq, old.Loop = "old", 7, c.loop
+			base, _ := deletedOnce(t, func(o *Options) {
+				o.Archive, o.Namespace, o.Loops = anEarlierRun{o.Journal.Archive(), old}, c.namespace, states(c.mode)
+			})
+			if head := headOf(t, base, address.Of(old.Object)); !strings.HasSuffix(head.Sentence, ", in an earlier run. "+c.want+".") {
+				t.Errorf("its page says %q", head.Sentence)
+			}
+		})
+	}
+}
+
+// unfinishedEarlier is a console days after a run that left a rollout in the middle, and the last sync
+// of that.
+func unfinishedEarlier(t *testing.T) (base string, newest *telemetry.Trace) {
+	t.Helper()
 	w := newWorld(t, storyNow.Add(-2*time.Hour))
 	stuckRollout(w)
+	newest, _ = w.journal.Board().Get(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"})
 	later := newWorld(t, storyNow)
 	later.journal = telemetry.NewJournal(telemetry.JournalOptions{Loops: testLoops, Epoch: "9e01"})
 	_, h := later.serve(func(o *Options) {
-		o.Archive = w.journal.Archive()
-		o.Now = func() time.Time { return storyNow.Add(3 * time.Hour) }
+		o.Archive = copied{w.journal.Archive()}
+		o.Now = func() time.Time { return storyNow.Add(75 * time.Hour) }
 	})
+	return h.URL, newest
+}
+
+// copied is a history that reads a sync anew each time, as one on disk does.
+type copied struct{ telemetry.Archive }
+
+func (c copied) Get(ctx context.Context, epoch string, seq uint64) (*telemetry.Trace, error) {
+	return copyOf(c.Archive.Get(ctx, epoch, seq))
+}
+
+func (c copied) AsOf(ctx context.Context, o telemetry.Object, at time.Time) (*telemetry.Trace, error) {
+	return copyOf(c.Archive.AsOf(ctx, o, at))
+}
+
+func copyOf(t *telemetry.Trace, err error) (*telemetry.Trace, error) {
+	if err != nil {
+		return nil, err
+	}
+	c := *t
+	return &c, nil
+}
+
+// TestUnfinishedInAnEarlierRun: of a rollout that an earlier run left in the middle nothing is told of
+// now, as nobody knows how it went on.
+func TestUnfinishedInAnEarlierRun(t *testing.T) {
+	base, _ := unfinishedEarlier(t)
 	page := func(path string) doc {
 		t.Helper()
-		_, raw := get(t, h.URL, "/deployments/shop/web"+path)
+		_, raw := get(t, base, "/deployments/shop/web"+path)
 		d := parse(t, raw)
 		d.sound()
 		return d
@@ -99,7 +161,7 @@ func TestUnfinishedInAnEarlierRun(t *testing.T) {
 	if n := d.running("#f-head") + d.running("#f-findings"); n > 0 {
 		t.Errorf("%d times in it run on", n)
 	}
-	if then := page("?at=" + storyNow.Add(-10*time.Minute).Format(time.RFC3339)).one("#last"); !strings.Contains(then, "Last known, as of ") || !strings.Contains(then, "shop/web was waiting") {
+	if then := page("?at=" + storyNow.Add(-14*time.Minute).Format(time.RFC3339)).one("#last"); !strings.Contains(then, "Last known, as of 2026-11-21 03:01:52 UTC: shop/web was waiting") {
 		t.Errorf("of a moment it says %q", then)
 	}
 	for _, path := range []string{"/story", "/story?at=" + storyNow.Add(-10*time.Minute).Format(time.RFC3339)} {
@@ -110,9 +172,42 @@ func TestUnfinishedInAnEarlierRun(t *testing.T) {
 		if n := d.running("h1") + d.running(".then"); n > 0 {
 			t.Errorf("%s: %d times in it run on", path, n)
 		}
+		if then := d.one(".then"); !strings.Contains(then, "That was at 2026-11-21 03:01:52 UTC, in an earlier run") || !strings.Contains(then, "It began 2026-11-21 02:57:04 UTC and") {
+			t.Errorf("%s does not say on which day that was: %q", path, then)
+		}
 	}
-	if s := storyTwin(t, h.URL); s.LastKnown.IsZero() || s.Text != headOf(t, h.URL, "/deployments/shop/web").Sentence {
+	if then, last := d.one(".then"), d.one("#last"); !strings.Contains(then, "That was at 2026-11-21 03:01:52 UTC, in an earlier run") || !strings.Contains(last, "Last synced at 2026-11-21 03:01:52 UTC") {
+		t.Errorf("it does not say on which day that was: %q, %q", then, last)
+	}
+	if s := storyTwin(t, base); s.LastKnown.IsZero() || s.Text != headOf(t, base, "/deployments/shop/web").Sentence {
 		t.Errorf("as of %s its story says %q", s.LastKnown, s.Text)
+	}
+}
+
+// TestTimersEndWithTheirRun: of an object that no sync of this run has seen no timer runs, nor is it said
+// that only a change triggers a sync.
+func TestTimersEndWithTheirRun(t *testing.T) {
+	base, newest := unfinishedEarlier(t)
+	for _, args := range []string{"", "?sync=" + words.Digits(newest.Seq) + "&epoch=" + newest.Epoch} {
+		_, raw := get(t, base, "/deployments/shop/web"+args)
+		d := parse(t, raw)
+		if side := d.one("#f-side"); strings.Contains(side, "No timer is set") || !strings.Contains(side, "Any timers of this sync ended with its run.") || d.running("#f-side") > 0 {
+			t.Errorf("%q says %s", args, side)
+		}
+	}
+}
+
+// TestMomentAfterTheLastKnownSync: of a moment after all that is known of an object no more is told than
+// of now, however far off its deadline is.
+func TestMomentAfterTheLastKnownSync(t *testing.T) {
+	base, newest := unfinishedEarlier(t)
+	want := headOf(t, base, "/deployments/shop/web").Sentence
+	for _, after := range []time.Duration{time.Second, 24 * time.Hour} {
+		_, raw := get(t, base, "/deployments/shop/web.json?at="+newest.Ended.Add(after).Format(time.RFC3339))
+		var twin struct{ Page struct{ Head headTwin } }
+		if err := json.Unmarshal([]byte(raw), &twin); err != nil || twin.Page.Head.Sentence != want {
+			t.Errorf("%s later it says %q, and not %q", after, twin.Page.Head.Sentence, want)
+		}
 	}
 }
 
@@ -138,6 +233,29 @@ func TestDifferenceIsNotGone(t *testing.T) {
 		_, h := w.serve(nil)
 		if head := headOf(t, h.URL, address.Of(x.Object)); head.Gone == difference || head.Sentence == "" {
 			t.Errorf("difference %t: gone %t, %q", difference, head.Gone, head.Sentence)
+		}
+	}
+}
+
+// TestStoryOfDifferences: that a difference was found is over at once. It neither waits to be settled, nor
+// does it say that its object was deleted or not seen.
+func TestStoryOfDifferences(t *testing.T) {
+	loops := testLoops.With(decision.Loops{telemetry.Comparison(testLoops)})
+	found := newWorld(t, storyNow.Add(-2*time.Hour))
+	found.journal = telemetry.NewJournal(telemetry.JournalOptions{Loops: loops, Epoch: "7c41"})
+	x := plain("shop", "sel")
+	x.Object, x.Gone = telemetry.Disagreement(x.Object), true
+	x.Sentence.Tone, x.Sentence.State = decision.ToneFailed, "decided otherwise"
+	found.journal.Record(x)
+	later := newWorld(t, storyNow)
+	later.journal = telemetry.NewJournal(telemetry.JournalOptions{Loops: loops, Epoch: "9e01"})
+	for name, w := range map[string]*world{"this run": found, "a later run": later} {
+		_, h := w.serve(func(o *Options) { o.Archive = found.journal.Archive() })
+		for _, args := range []string{"", "?at=" + x.Ended.Add(time.Second).Format(time.RFC3339)} {
+			_, raw := get(t, h.URL, address.Of(x.Object)+"/story"+args)
+			if then := parse(t, raw).one(".then"); !strings.HasPrefix(then, "It began 03:12:04 UTC") || strings.Contains(then, "settled") || strings.Contains(then, "No sync of this run") {
+				t.Errorf("in %s, %q: %s", name, args, then)
+			}
 		}
 	}
 }

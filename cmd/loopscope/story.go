@@ -209,9 +209,10 @@ func storyEnd(story *telemetry.Story) string {
 		return "It was settled after " + after
 	case !story.Gone.IsZero():
 		return "The story ended after " + after + ", with the deletion of the object"
-	}
-	if !story.LastKnown.IsZero() {
-		return "It was not settled at " + story.LastKnown.UTC().Format("15:04:05") + " UTC, and nobody knows how it went on"
+	case story.OfDifferences():
+		return "This is a story of differences, each of which was over when it was found"
+	case !story.LastKnown.IsZero():
+		return "It was not settled at " + story.LastKnown.UTC().Format(time.DateTime) + " UTC, and nobody knows how it went on"
 	}
 	return "It is not settled yet"
 }

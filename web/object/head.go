@@ -26,7 +26,7 @@ func (s *Pages) head(q *page.Query, x *subject.Subject) views.Head {
 	sen := s.Said(t, at)
 	if x.Unseen() {
 		at = t.Ended
-		sen = words.LastKnown(t.Sentence, at, words.Unseen)
+		sen = words.LastKnown(t.Sentence, at, x.Unknown)
 	}
 	o, _ := words.OutcomeOf(sen.Tone)
 	h := views.Head{Sentence: sen.At(at), Code: sen.Code, State: views.Mark{Tone: o.View, Word: sen.State},
@@ -67,12 +67,12 @@ func (s *Pages) headThen(q *page.Query, x *subject.Subject) views.Head {
 		h.Then = views.Say(then + ".")
 	}
 	today, at := s.SaidThen(x.Newest, q.Now)
-	if x.Unseen() {
-		at = x.Newest.Ended
-		today = words.LastKnown(x.Newest.Sentence, at, words.Unseen)
-	}
 	now := views.Say("Now")
-	if at.Before(q.Now) {
+	switch {
+	case x.Unseen():
+		at = x.Newest.Ended
+		today, now = words.LastKnown(x.Newest.Sentence, at, x.Unknown), views.Say("Last known, as of "+words.DayAndTime(at))
+	case at.Before(q.Now):
 		now = views.Say("Last known, as of ").Clock(at)
 	}
 	h.Last = views.Say("As of ").Clock(x.Moment).Plain(" UTC. ").Join(now).Plain(": ").Link(today.Subject()+" "+today.Verb+" "+today.State, address.Of(x.Object)).Plain(".")

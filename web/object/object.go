@@ -34,7 +34,10 @@ func (s *Pages) objectView(q *page.Query, x *subject.Subject) views.Object {
 		v.Findings, v.Evidence = findingViews(found), s.evidenceOf(q, x.Newest, found)
 		s.Outage().FreezeFindings(v.Held, v.Findings, x.Newest)
 	}
-	if x.Cursor == x.Newest {
+	switch {
+	case x.Unseen() || x.Earlier():
+		v.Sync.Next, v.Sync.NextNote = nil, "Any timers of this sync ended with its run."
+	case x.Cursor == x.Newest:
 		v.Sync.Next = next
 	}
 	v.CauseChain = s.CausesOf(x.Cursor)

@@ -3,6 +3,7 @@ package source
 import (
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
@@ -108,6 +109,9 @@ func (s *Source) ReasonHref(loop, kind, code string) string {
 // no rules that are known here.
 func (s *Source) Embedded() bool { return len(s.Opts.Rules) == 0 }
 
+// loopWaiting is the code of a loop that will run once its caches are filled.
+const loopWaiting = "loop-waiting"
+
 // Idle is why a loop does nothing in this process, as a problem that says so; nil where it does.
 func (s *Source) Idle(loop string) *views.Problem {
 	loops := s.Opts.Loops()
@@ -125,10 +129,25 @@ func (s *Source) Idle(loop string) *views.Problem {
 			Lines: []views.Text{views.Say("The API server does not serve " + prose.And(caches(&loops[i], func(c telemetry.CacheState) bool { return c.Unserved })) + ". The loop starts by itself within a minute after it does.")}}
 	}
 	if missing := caches(&loops[i], func(c telemetry.CacheState) bool { return !c.Synced }); len(missing) > 0 {
-		return &views.Problem{Code: "loop-waiting", Heading: "The " + kind + " loop waits for its caches.",
+		return &views.Problem{Code: loopWaiting, Heading: "The " + kind + " loop waits for its caches.",
 			Lines: []views.Text{views.Say("It has not listed " + prose.And(missing) + " yet, and decides nothing before that.")}}
 	}
 	return nil
+}
+
+// Unwatched is why this process does not look at an object; "" where it does, or nobody knows.
+func (s *Source) Unwatched(o telemetry.Object) string {
+	loops := s.Opts.Loops()
+	listed := slices.ContainsFunc(loops, func(l telemetry.LoopState) bool { return l.Name == o.Loop })
+	switch idle := s.Idle(o.Loop); {
+	case idle != nil && idle.Code != loopWaiting:
+		return strings.TrimSuffix(idle.Heading, ".")
+	case listed && s.Opts.Namespace != "" && o.Namespace != "" && o.Namespace != s.Opts.Namespace:
+		return "This process looks at the namespace " + s.Opts.Namespace + " alone"
+	case !listed && len(loops) > 0 && !s.Loops.Has(o.Loop):
+		return "The " + s.KindOf(o.Loop) + " loop does not run here"
+	}
+	return ""
 }
 
 // Off says why a loop that is off does not run here, and what would start it.

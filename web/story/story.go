@@ -57,7 +57,7 @@ func (s *Pages) tell(q *page.Query) (*telemetry.Story, error) {
 	switch {
 	case err != nil || !story.End().IsZero():
 	case x.Unseen():
-		lastKnown(story, words.Unseen)
+		lastKnown(story, x.Unknown)
 	case !current:
 		lastKnown(story, notInHistory)
 	case !x.Pinned: // The page of the object says the same.
@@ -114,8 +114,8 @@ func (s *Pages) storyThen(q *page.Query, o telemetry.Object, at time.Time) (*tel
 	case story == nil:
 		return nil, s.noStory(o)
 	}
-	if _, seen := s.Journal.Board().Row(o); !seen && len(s.Journal.Of(o, 1)) == 0 && story.End().IsZero() {
-		lastKnown(story, words.Unseen)
+	if x, err := s.Newest(q); err == nil && x.Unseen() && story.End().IsZero() {
+		lastKnown(story, x.Unknown)
 	}
 	return story, nil
 }
@@ -207,6 +207,9 @@ func beatView(story *telemetry.Story, b *telemetry.Beat) views.Beat {
 // afterwards what unsettled it and how long that took.
 func storyHead(story *telemetry.Story) (head, then views.Text) {
 	then = views.Say("It began ").Clock(story.Began).Plain(" UTC")
+	if !story.LastKnown.IsZero() {
+		then = views.Say("It began " + words.DayAndTime(story.Began))
+	}
 	if story.Open {
 		then = then.Plain(" or before (earlier syncs are not kept)")
 	}
@@ -215,6 +218,8 @@ func storyHead(story *telemetry.Story) (head, then views.Text) {
 		switch {
 		case !story.Gone.IsZero():
 			then = then.Plain(" and ended with the deletion of the object, at ").Clock(story.Gone).Plain(" UTC.")
+		case story.OfDifferences():
+			then = then.Plain(".")
 		case !story.LastKnown.IsZero():
 			then = then.Plain(" and was not settled then.")
 		default:

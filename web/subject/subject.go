@@ -33,15 +33,18 @@ type Subject struct {
 	Window string    // of the scope, as the address has it
 	Pod    string    // that has a lane of its own whatever it does, as the address has it
 	All    bool      // kept syncs are listed, as the address has it
+	// Unknown is why nobody knows what became of the object since its newest sync, which is of an
+	// earlier run; "" where this run knows.
+	Unknown string
 }
 
 // Earlier reports whether the cursor is on a sync of an earlier run than the newest: what is
 // kept came after it, whatever its number.
 func (x *Subject) Earlier() bool { return x.Cursor.Epoch != x.Newest.Epoch }
 
-// Unseen reports whether no sync of this run has seen the object: the newest is of an earlier one, and
-// nobody knows what became of it since.
-func (x *Subject) Unseen() bool { return !x.OnList && !x.Newest.Gone }
+// Unseen reports whether no sync of this run has seen the object: all that is known of it ends with
+// its newest sync.
+func (x *Subject) Unseen() bool { return x.Unknown != "" }
 
 // Known are the kept syncs and the newest, which of an idle object the board alone has; oldest first.
 func (x *Subject) Known() []*telemetry.Trace {
@@ -66,6 +69,15 @@ func (x *Subject) UpToCursor() []*telemetry.Trace {
 
 // Find finds the object of a page, and the sync under its cursor.
 func (s *Finder) Find(q *page.Query) (*Subject, error) {
+	x, err := s.Newest(q)
+	if err != nil {
+		return nil, err
+	}
+	return x, s.pin(q, x)
+}
+
+// Newest finds the object of a page at its newest sync, whatever sync or moment the address names.
+func (s *Finder) Newest(q *page.Query) (*Subject, error) {
 	o := q.Object
 	x := &Subject{Loops: s.Loops, Object: o, Kept: s.Journal.Of(o, source.HistoryRows), Window: q.Args.Get("window"), Pod: q.Args.Get("pod"), All: q.Args.Has("all")}
 	x.row, x.OnList = s.Journal.Board().Row(o)
@@ -84,12 +96,28 @@ func (s *Finder) Find(q *page.Query) (*Subject, error) {
 		}
 		x.Newest, x.Kept = t, []*telemetry.Trace{t} // Of an earlier run.
 	}
+	if !x.OnList && !x.Newest.Gone {
+		x.Unknown = words.Unseen(s.Unwatched(o))
+	}
 	x.Cursor = x.Newest
-	return x, s.pin(q, x)
+	return x, nil
 }
 
-// pin puts the cursor on the sync that the address names.
+// pin puts the cursor on the sync that the address names. A moment after all that is known of an object
+// is no other than the end of its newest sync.
 func (s *Finder) pin(q *page.Query, x *Subject) error {
+	if err := s.pinTo(q, x); err != nil {
+		return err
+	}
+	if x.Cursor.Epoch == x.Newest.Epoch && x.Cursor.Seq == x.Newest.Seq { // The history has a copy.
+		if x.Cursor = x.Newest; x.Unseen() && x.Moment.After(x.Newest.Ended) {
+			x.Moment = time.Time{}
+		}
+	}
+	return nil
+}
+
+func (s *Finder) pinTo(q *page.Query, x *Subject) error {
 	args := q.Args
 	text, at := args.Get("sync"), args.Get("at")
 	switch {

@@ -22,7 +22,7 @@ func (s *Teller) LastLine(t *telemetry.Trace, next []views.Look) views.Text {
 // LastKnownLine is the same of an object of which no newer sync is known: nobody knows whether
 // anything will look again.
 func (s *Teller) LastKnownLine(t *telemetry.Trace) views.Text {
-	return views.Say("Last synced at ").Clock(t.Started).Plain(" UTC").Join(s.syncOf(t)).Plain(".")
+	return views.Say("Last synced at " + words.DayAndTime(t.Started)).Join(s.syncOf(t)).Plain(".")
 }
 
 // syncOf is which sync that was, what triggered it and what it wrote.
