@@ -126,8 +126,11 @@ func (r *rewinder) cameBefore(t *Trace) (list []*Cause) {
 		kind, _, name, named := t.Called(c.Object)
 		return named && c.Kind == CauseAdded && kind == r.own && name == t.Name
 	})
+	if i < 0 {
+		return nil
+	}
 	now, ok := r.shadow.decoded(t).(decision.Versioned)
-	if i < 0 || !ok {
+	if !ok {
 		return nil
 	}
 	kind, names := now.Beneath()

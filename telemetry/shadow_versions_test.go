@@ -136,3 +136,16 @@ func TestVersionsAreBounded(t *testing.T) {
 		}
 	}
 }
+
+// TestDecodedWhereItWasAdded: of all that is remembered of an object only what its first sync decided on is read.
+func TestDecodedWhereItWasAdded(t *testing.T) {
+	w := newWatching(t)
+	w.on(sized{RV: "1"}, Cause{Kind: CauseAdded, Object: "Deployment web", NewRV: "1"})
+	w.on(sized{RV: "2"}, modified("Deployment web", "1", "2", "kubectl"))
+	past := w.shadow.last.of(object("web"))
+	w.shadow.begin()
+	w.shadow.streams(&rewinder{shadow: w.shadow, past: past, own: "Deployment"}, past[1])
+	if read := w.shadow.now.read; len(read) != 1 || read[past[0]] == nil {
+		t.Errorf("%d snapshots are read, want that of the first sync alone", len(read))
+	}
+}
