@@ -129,14 +129,14 @@ func failure(t *telemetry.Trace) (message string, failed bool) {
 }
 
 // writes adds a span for each request, one after another from the beginning of
-// acting, the status of its own object from that of publishing. Pods of one action are sent
+// acting, the status that its report wrote from that of publishing. Pods of one action are sent
 // together, and only the phase of all of them is on record.
 func (e *Exporter) writes(ctx context.Context, t *telemetry.Trace, m moments) {
-	next := m.acted
+	next, reported := m.acted, t.Report != nil && t.Report.Outcome != nil
 	for i, w := range t.Writes(e.opts.Journal.Loops()) {
 		from, to := next, next.Add(w.Took)
 		switch {
-		case w.Kind == telemetry.WriteStatus && w.Question == "":
+		case reported && w.Kind == telemetry.WriteStatus && w.Question == "":
 			from, to = m.published, m.published.Add(w.Took)
 		case w.Took == 0:
 			from, to = m.acted, m.acted.Add(t.Phases.Act)

@@ -250,6 +250,27 @@ func TestTimesOfWrites(t *testing.T) {
 	}
 }
 
+// TestTimesOfAskedNothing: writes of a controller that asks no questions, the status too, one after another: it has no
+// report of its own that would have written one at the end.
+func TestTimesOfAskedNothing(t *testing.T) {
+	const ms = time.Millisecond
+	to := decision.Ref{Kind: "Deployment", Namespace: "shop", Name: "web"}
+	x := &telemetry.Trace{
+		Epoch: "7c41", Seq: 5, Object: telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}, Started: noon, Ended: after(50),
+		Phases: telemetry.Phases{Decide: 10 * ms, Act: 4 * ms}, Report: &decision.Report{},
+		Rounds: []decision.Round{{
+			Verdict:  decision.Verdict{Actions: []decision.Action{{Kind: decision.UpdateStatus, Target: to}, {Kind: decision.Update, Target: to}}},
+			Outcomes: []decision.Outcome{{State: decision.Written, Took: 2 * ms}, {State: decision.Written, Took: 2 * ms}},
+		}},
+	}
+	got := told(t, family(), x)
+	for _, want := range []string{"update deployments/status of \"5.0\", client, 10ms to 12ms", "update deployments of \"5.0\", client, 12ms to 14ms"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %s in\n%s", want, got)
+		}
+	}
+}
+
 // TestRequests: each kind of write has a verb and a resource of the API.
 func TestRequests(t *testing.T) {
 	for kind, want := range map[decision.ActionKind][2]string{
