@@ -64,9 +64,13 @@ func (s ServerState) Outages() []Outage {
 	return list
 }
 
-// Unanswered reports whether the sync failed for want of an API server that serves.
+// Unanswered reports whether the sync failed for want of an API server that serves. One that
+// refuses some of several requests serves, though the reply to another is lost.
 func (t *Trace) Unanswered() bool {
-	is := t.Failure.Down()
-	t.outcomes(func(_ *decision.Action, o *decision.Outcome) { is = is || o.State == decision.Unanswered })
-	return is
+	absent, refused := false, false
+	t.outcomes(func(_ *decision.Action, o *decision.Outcome) {
+		absent = absent || o.State == decision.Unanswered
+		refused = refused || o.Lost != nil && !o.Failure.Down()
+	})
+	return absent || t.Failure.Down() && !refused
 }

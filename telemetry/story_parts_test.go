@@ -739,3 +739,35 @@ func TestWritesWhoseReplyWasLost(t *testing.T) {
 		}
 	}
 }
+
+// TestLostReplyAmongRefusalsIsNoOutage: an API server that refuses some requests as the reply to another is lost
+// serves. Where it is not there for those either, it does not.
+func TestLostReplyAmongRefusalsIsNoOutage(t *testing.T) {
+	full, lost := &decision.Failure{Code: 403, Message: "exceeded quota"}, &decision.Failure{Reason: decision.Unreachable, Message: "EOF"}
+	for name, c := range map[string]struct {
+		failure *decision.Failure
+		status  *decision.Outcome
+		outages int
+	}{
+		"refused":                           {full, nil, 0},
+		"no connection":                     {down, nil, 1},
+		"refused, and no status afterwards": {full, &decision.Outcome{State: decision.Unanswered, Failure: down}, 1},
+	} {
+		x := outcome(ResultUnknown, "web", decision.Action{Kind: decision.CreatePods, Count: 6, Target: decision.Ref{Kind: "ReplicaSet", Name: "web-1"}},
+			decision.Outcome{State: decision.Unknown, Done: 1, Failed: 2, Untried: 4, Failure: c.failure, Lost: lost})
+		x.Started, x.Ended, x.Failure, x.Report = clock(0), clock(1), lost, &decision.Report{Outcome: c.status}
+		x.Sentence.Tone = decision.ToneWaiting
+		later := outcome(ResultWrote, "web", decision.Action{Kind: decision.CreatePods}, decision.Outcome{State: decision.Written, Done: 6})
+		later.Seq, later.Started, later.Ended = x.Seq+1, clock(2), clock(3)
+		s, ok := NewExcerpt(TestLoops, []*Trace{x, later}).Story(x)
+		if !ok || s.Counts.Outages != c.outages {
+			t.Fatalf("%s: %t, %+v", name, ok, s.Counts)
+		}
+		if c.outages == 0 {
+			continue
+		}
+		if due := s.Beats[0].Outage.Due; len(due) == 0 || due[0].Write.Failure != lost {
+			t.Errorf("%s: due is %+v", name, due)
+		}
+	}
+}

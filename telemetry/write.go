@@ -83,7 +83,7 @@ func (t *Trace) request(loops decision.Loops, a *decision.Action, o *decision.Ou
 }
 
 func writeOf(o *decision.Outcome) Write {
-	return Write{State: o.State, RV: o.RV, Failure: o.Failure, Other: o.Other, Took: o.Took}
+	return Write{State: o.State, RV: o.RV, Failure: o.LostReply(), Other: o.Other, Took: o.Took}
 }
 
 // podWrites are the pods of one action: those with a name, then how many more
