@@ -112,8 +112,7 @@ func seenIn(t *Trace, c *Cause) (written, bool) {
 
 // isDeletion reports whether the event is the end of an object, or its beginning to end.
 func (c *Cause) isDeletion() bool {
-	switch c.Kind {
-	case CauseDeleted, CauseTombstone:
+	if c.ends() {
 		return true
 	}
 	for i := range c.Fields {

@@ -25,6 +25,9 @@ type Story struct {
 	Settled time.Time `json:"settled,omitzero"`
 	// Gone is when the sync ended that found it gone, where that is how the story ended.
 	Gone time.Time `json:"gone,omitzero"`
+	// Replaced is set where none did, as another object of its name was there before: Gone is then the
+	// latest that it can have been deleted.
+	Replaced bool `json:"replaced,omitempty"`
 	// Open is set where the first sync of the story is not in the record any more.
 	Open bool `json:"open,omitempty"`
 	// Sentence is that of the sync in which it was settled, or of the newest.
@@ -122,12 +125,12 @@ type Waited struct {
 // the excerpt, which should hold the syncs of the Deployment and of its ReplicaSets. Those of what an
 // object steers belong to its story as those of what it controls do.
 func (e *Excerpt) Story(t *Trace) (*Story, bool) {
-	syncs, over := e.of(t)
+	syncs, next := e.of(t)
 	part, ok := storyRangeOf(e.loops, syncs, slices.Index(syncs, t))
 	if !ok {
 		return nil, false
 	}
-	part.before = over
+	part.next = next
 	kin := kinOf(e.loops, t.Object, syncs[part.first:part.last+1]...)
 	s := &Story{Object: t.Object, UID: t.UID, Open: part.open, Began: e.began(kin, syncs[part.first])}
 	newest := syncs[part.last]
@@ -136,6 +139,8 @@ func (e *Excerpt) Story(t *Trace) (*Story, bool) {
 		s.Settled = newest.Ended
 	case part.gone:
 		s.Gone = newest.Ended
+	case next != nil:
+		s.Gone, s.Replaced = later(newest.Ended, e.deleted(next)), true
 	}
 	s.Sentence, s.Text = newest.Sentence, newest.Sentence.At(newest.Ended)
 	family := e.within(kin, syncs, part, s.Began)
@@ -146,9 +151,9 @@ func (e *Excerpt) Story(t *Trace) (*Story, bool) {
 	return s, true
 }
 
-// of is every sync of the same object in the excerpt, and when the first one of another object
-// of that name started; zero where there is none.
-func (e *Excerpt) of(t *Trace) (list []*Trace, over time.Time) {
+// of is every sync of the same object in the excerpt, and the first one of another object
+// of that name; nil where there is none.
+func (e *Excerpt) of(t *Trace) (list []*Trace, next *Trace) {
 	uid := ""
 	for _, x := range e.traces {
 		switch {
@@ -156,13 +161,13 @@ func (e *Excerpt) of(t *Trace) (list []*Trace, over time.Time) {
 			continue
 		case len(list) > 0 && another(list[len(list)-1], uid, x):
 			if slices.Contains(list, t) {
-				return list, x.Started
+				return list, x
 			}
 			list, uid = nil, ""
 		}
 		list, uid = append(list, x), cmp.Or(x.UID, uid)
 	}
-	return list, time.Time{}
+	return list, nil
 }
 
 // another reports whether a sync is of another object than those before it, of which the last
@@ -177,8 +182,9 @@ func another(last *Trace, uid string, t *Trace) bool {
 // began is when the first change was seen that no sync of the story had made.
 func (e *Excerpt) began(kin *kin, first *Trace) time.Time {
 	at := first.Started
-	for i := range first.Causes {
-		if c := &first.Causes[i]; !e.made(kin, first, c) && c.Kind != CauseTimer && !c.At.IsZero() && c.At.Before(at) {
+	causes := e.since(first)
+	for i := range causes {
+		if c := &causes[i]; !e.made(kin, first, c) && c.Kind != CauseTimer && !c.At.IsZero() && c.At.Before(at) {
 			at = c.At
 		}
 	}
@@ -189,7 +195,10 @@ func (e *Excerpt) began(kin *kin, first *Trace) time.Time {
 // story: up to where it is quiet after its end, or the next one begins, be it of another
 // object of that name.
 func (e *Excerpt) within(kin *kin, syncs []*Trace, s storyRange, from time.Time) []*Trace {
-	next := s.before
+	next := time.Time{}
+	if s.next != nil {
+		next = s.next.Started
+	}
 	for _, x := range syncs[s.last+1:] {
 		if s.settled && unsettled(x) {
 			next = x.Started

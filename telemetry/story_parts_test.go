@@ -510,11 +510,11 @@ func TestSyncsOfAStory(t *testing.T) {
 	e := NewExcerpt(TestLoops, all)
 	for name, c := range map[string]struct {
 		of   []*Trace
-		over time.Time
-	}{"the first": {[]*Trace{one, blind}, two.Started}, "the second": {[]*Trace{two, lost, gone, still}, unseen.Started}, "the third": {[]*Trace{unseen, three}, time.Time{}}} {
+		next *Trace
+	}{"the first": {[]*Trace{one, blind}, two}, "the second": {[]*Trace{two, lost, gone, still}, unseen}, "the third": {[]*Trace{unseen, three}, nil}} {
 		for i, x := range c.of {
-			if got, over := e.of(x); !slices.Equal(got, c.of) || !over.Equal(c.over) {
-				t.Errorf("%s, by its sync %d: %d syncs, over at %s", name, i, len(got), over)
+			if got, next := e.of(x); !slices.Equal(got, c.of) || next != c.next {
+				t.Errorf("%s, by its sync %d: %d syncs, before %+v", name, i, len(got), next)
 			}
 		}
 	}

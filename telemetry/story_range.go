@@ -24,8 +24,8 @@ func (s *Story) during(at time.Time) bool {
 type storyRange struct {
 	first, last   int
 	open          bool
-	settled, gone bool      // how it ended; neither while it is under way
-	before        time.Time // when another object of that name was seen; zero where none was
+	settled, gone bool   // how it ended; neither while it is under way
+	next          *Trace // the first sync of another object of that name; nil where none was seen
 }
 
 // storyRangeOf finds the story that sync at belongs to. A sync that decided nothing,
@@ -81,4 +81,41 @@ func untouched(loops decision.Loops, t *Trace) bool {
 	}
 	asked, ok := decided.(decision.Requested)
 	return ok && asked.Untouched()
+}
+
+// deleted is when an object was, as the first sync of the next one of its name knows it: that sync
+// itself where nobody was told.
+func (e *Excerpt) deleted(next *Trace) time.Time {
+	for i := range next.Causes {
+		if c := &next.Causes[i]; c.ends() && c.Object == next.title(e.loops) && !c.At.IsZero() {
+			return c.At
+		}
+	}
+	return next.Started
+}
+
+// since are the causes of a sync that are of its object: those before it was created anew are of the
+// one before.
+func (e *Excerpt) since(t *Trace) []Cause {
+	from, deleted := 0, false
+	for i := range t.Causes {
+		switch c := &t.Causes[i]; {
+		case c.Object != t.title(e.loops):
+		case c.ends():
+			deleted = true
+		case c.Kind == CauseAdded && deleted:
+			from = i
+		}
+	}
+	return t.Causes[from:]
+}
+
+// ends reports whether the event is the end of an object.
+func (c *Cause) ends() bool { return c.Kind == CauseDeleted || c.Kind == CauseTombstone }
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -217,6 +218,35 @@ func TestStoryOfADeletedIsOver(t *testing.T) {
 	_, raw := get(t, base, "/deployments/shop/sel/story")
 	if then := parse(t, raw).one(".then"); strings.Contains(then, "not settled yet") || !strings.Contains(then, "and ended with the deletion of the object, at 03:12:06 UTC.") {
 		t.Errorf("its story says %q", then)
+	}
+}
+
+// TestStoryOfAReplacedIsOver: one that was created anew in a single sync, or while no manager ran, is not told to go on.
+func TestStoryOfAReplacedIsOver(t *testing.T) {
+	w := newWorld(t, storyNow.Add(-2*time.Hour))
+	stuckRollout(w)
+	kept := w.journal.Kept(0, 1<<12)
+	last := kept[len(kept)-1]
+	for _, x := range kept {
+		if x.Object.Loop == "deployment" {
+			last = x
+		}
+	}
+	next := *last
+	next.UID, next.Queued, next.Started, next.Ended = "another", storyNow, storyNow, storyNow.Add(time.Second)
+	next.Causes = []telemetry.Cause{{Kind: telemetry.CauseStart, Object: "Deployment web", At: storyNow}}
+	w.journal.Record(&next)
+	_, h := w.serve(func(o *Options) { o.Now = func() time.Time { return storyNow.Add(time.Hour) } })
+	for name, query := range map[string]string{"of a sync": fmt.Sprintf("sync=%d&epoch=%s", last.Seq, last.Epoch), "of a moment": "at=" + last.Ended.UTC().Format(time.RFC3339)} {
+		_, raw := get(t, h.URL, "/deployments/shop/web/story?"+query)
+		d := parse(t, raw)
+		h1, then := d.one("h1"), d.one(".then")
+		if !strings.HasPrefix(h1, "shop/web was ") || !strings.Contains(then, "before it was deleted and another one of its name was created") || !strings.Contains(then, "and ended with the deletion of the object, by ") || strings.Contains(then, "not settled") {
+			t.Errorf("%s: it says %q, %q", name, h1, then)
+		}
+		if n := d.running("h1") + d.running(".then"); n > 0 {
+			t.Errorf("%s: %d times in it run on", name, n)
+		}
 	}
 }
 

@@ -207,6 +207,8 @@ func storyEnd(story *telemetry.Story) string {
 	switch {
 	case !story.Settled.IsZero():
 		return "It was settled after " + after
+	case story.Replaced:
+		return "The story ended with the deletion of the object, at most " + after + " after it began"
 	case !story.Gone.IsZero():
 		return "The story ended after " + after + ", with the deletion of the object"
 	case story.OfDifferences():

@@ -89,7 +89,7 @@ func lastKnown(story *telemetry.Story, since string) {
 // find is the story of the sync under the cursor. It is not current where the history knows
 // another one alone, from before that sync.
 func (s *Pages) find(q *page.Query, x *subject.Subject) (story *telemetry.Story, current bool, err error) {
-	story, ok := s.excerpt(s.Family(x.Object)).Story(x.Cursor)
+	story, ok := s.storyOf(x.Cursor, s.Family(x.Object))
 	if ok && !story.Open {
 		return story, true, nil
 	}
@@ -127,8 +127,19 @@ func (s *Pages) storyAt(q *page.Query, o telemetry.Object, at time.Time) (*telem
 	if err != nil {
 		return nil, nil, err
 	}
-	story, _ := s.excerpt(list).Story(t)
+	story, _ := s.storyOf(t, list)
 	return t, story, nil
+}
+
+// replaced is why a story is not told further whose object was created anew before a sync found it gone.
+const replaced = ", before it was deleted and another one of its name was created"
+
+// storyOf is the story of a sync among these.
+func (s *Pages) storyOf(t *telemetry.Trace, list []*telemetry.Trace) (story *telemetry.Story, ok bool) {
+	if story, ok = s.excerpt(list).Story(t); ok && story.Replaced {
+		lastKnown(story, replaced)
+	}
+	return story, ok
 }
 
 // excerpt links syncs, with what is known beside them.
@@ -216,6 +227,8 @@ func storyHead(story *telemetry.Story) (head, then views.Text) {
 	if say := story.Sentence; story.Settled.IsZero() {
 		head = views.Text{}.Code(story.Key()).Plain(" " + say.Verb + " " + say.State + ": ").Join(words.Stop(words.Text(say.Lead, false)))
 		switch {
+		case story.Replaced:
+			then = then.Plain(" and ended with the deletion of the object, by ").Clock(story.Gone).Plain(" UTC.")
 		case !story.Gone.IsZero():
 			then = then.Plain(" and ended with the deletion of the object, at ").Clock(story.Gone).Plain(" UTC.")
 		case story.OfDifferences():
