@@ -115,7 +115,7 @@ func (p *podResults) count(name string) {
 }
 
 // failed keeps the first failure. One of a namespace that is being deleted is told to nobody ([P-4]),
-// so any other takes its place.
+// so any other takes its place, as an answer does of none.
 func (p *podResults) failed(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -125,7 +125,7 @@ func (p *podResults) failed(err error) {
 		p.lost = now
 	}
 	p.terminating = p.terminating || engine.NamespaceTerminating(err)
-	if f := p.outcome.Failure; f == nil || f.Terminal && !engine.NamespaceTerminating(err) {
+	if f := p.outcome.Failure; f == nil || f.Terminal && !now.Terminal || f.Down() && !now.Down() && !now.Terminal {
 		p.outcome.Failure = now
 	}
 }

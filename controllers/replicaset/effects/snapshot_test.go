@@ -2,6 +2,8 @@ package effects
 
 import (
 	"errors"
+	"io"
+	"net/url"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -196,6 +198,7 @@ func TestDeletionOfASnapshot(t *testing.T) {
 func TestSumOfPodResults(t *testing.T) {
 	resource := schema.GroupResource{Resource: "pods"}
 	refused, full, lost := apierrors.NewForbidden(resource, "web", nil), apierrors.NewForbidden(resource, "web", errors.New("exceeded quota")), apierrors.NewInternalError(errors.New("etcd"))
+	cut := &url.Error{Op: "Post", URL: "https://127.0.0.1/api/v1/namespaces/shop/pods", Err: io.EOF}
 	ends := apierrors.NewForbidden(resource, "ended", nil)
 	ends.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
 	for name, c := range map[string]struct {
@@ -211,6 +214,10 @@ func TestSumOfPodResults(t *testing.T) {
 		"refused in part":               {[]error{refused}, 1, decision.Partly, false, refused, nil},
 		"lost, then refused":            {[]error{lost, refused}, 1, decision.Unknown, false, lost, nil},
 		"refused and lost in one batch": {[]error{refused, lost}, 1, decision.Unknown, false, refused, lost},
+		"cut, then refused":             {[]error{cut, refused}, 1, decision.Unknown, false, refused, cut},
+		"refused, then cut":             {[]error{refused, cut}, 1, decision.Unknown, false, refused, cut},
+		"cut, then ends":                {[]error{cut, ends}, 0, decision.Unknown, true, cut, nil},
+		"ends, then cut":                {[]error{ends, cut}, 0, decision.Unknown, true, cut, nil},
 		"ends":                          {[]error{ends, ends}, 0, decision.Refused, true, ends, nil},
 		"ends, then refused twice":      {[]error{ends, refused, full}, 0, decision.Refused, true, refused, nil},
 		"refused, then ends":            {[]error{refused, ends}, 0, decision.Refused, true, refused, nil},
