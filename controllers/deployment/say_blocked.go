@@ -27,17 +27,27 @@ func (p *teller) deadlineOver() bool {
 	if !since.IsZero() {
 		lead = words("no progress for ").Since(since)
 	}
-	after := words("nothing is rolled back and no retry is scheduled")
+	after := words(notRolledBack + noRetry)
 	if slices.ContainsFunc(p.relevant(), podsRefusedBy) {
-		after = words("nothing is rolled back") // Its ReplicaSet goes on trying.
+		after = words(notRolledBack) // Its ReplicaSet goes on trying.
 	}
 	f := p.blocker()
 	if f == nil {
 		lead = append(lead.Say(", "), p.ready()...)
 		return p.fails("deadline", lead, append(words("Unblocks when the rollout makes progress or the template changes; "), after...))
 	}
-	return p.fails(f.Code, p.blockedLead(lead.Say(", ")), p.fit(append(p.unblocks().Say("; "), after...)))
+	then := append(p.unblocks().Say("; "), after...)
+	if fitted, ok := diagnosis.Fair(then, longLead); ok {
+		return p.fails(f.Code, p.blockedLead(lead.Say(", ")), fitted)
+	}
+	return p.fails(f.Code, p.blockedLead(lead.Say(", ")), p.fit(p.unblocks().Say("; "+notRolledBack)))
 }
+
+// What a deadline does not do, as far as there is room for it.
+const (
+	notRolledBack = "nothing is rolled back"
+	noRetry       = " and no retry is scheduled"
+)
 
 // podsRefused is ReplicaFailure: a ReplicaSet may not create or delete pods. What a quota refuses only until pods of
 // its own are gone has not failed.
@@ -266,7 +276,7 @@ func (p *teller) ends(alone, byAction string) decision.Words {
 		return append(w, words("when all of them are resolved or ").Say(diagnosis.RolloutResumed)...)
 	}
 	all := append(slices.Clone(w), diagnosis.Together(list)...)
-	if diagnosis.Length(all) > longLead-len("; nothing is rolled back and no retry is scheduled") {
+	if diagnosis.Length(all) > longLead-len("; "+notRolledBack+noRetry) {
 		return append(w, diagnosis.AllEnd...)
 	}
 	return all

@@ -10,12 +10,14 @@ import (
 // shortage is what keeps pods from every node, in a few words, when it ends, and what a template does that ends it as
 // well, "" where none does.
 type shortage struct {
-	code, said, until, template, show string
+	code, said     string
+	until          decision.Words
+	template, show string
 }
 
 // ways is what ends it.
 func (s *shortage) ways() []way {
-	list := []way{{said: decision.Words{}.Told(s.until)}}
+	list := []way{{said: s.until}}
 	if s.template != "" {
 		list = append(list, theTemplate(s.template))
 	}
@@ -55,7 +57,7 @@ func unschedulable(message string) shortage {
 	}
 	nodes, rest, found := strings.Cut(message, " nodes are available: ")
 	if !found {
-		return shortage{code: Node, said: prose.ClipMiddle(message, longest), until: "a suitable node exists", show: "describe pod"}
+		return shortage{code: Node, said: prose.ClipMiddle(message, longest), until: words("a suitable node exists"), show: "describe pod"}
 	}
 	_, total, _ := strings.Cut(nodes, "/")
 	rest = withoutPreemption(rest)
@@ -64,12 +66,12 @@ func unschedulable(message string) shortage {
 	for _, reason := range nodeList(rest) {
 		words, until, template := nodeReason(reason)
 		said = append(said, words)
-		if s.until == "" {
+		if s.until == nil {
 			s.until, s.template = until, template
 		}
 	}
-	if s.until == "" || len(said) > 1 {
-		s.until, s.template = "a suitable node has room", "changes"
+	if s.until == nil || len(said) > 1 {
+		s.until, s.template = words("a suitable node has room"), "changes"
 	}
 	switch what, alike := strings.CutPrefix(strings.Join(said, ", "), total+" "); {
 	case len(said) > 1 || !alike || strings.HasPrefix(what, "node(s)"):
@@ -119,7 +121,7 @@ func nodeList(s string) []string {
 }
 
 // nodeReason says one reason in our words, with its number of nodes in front, and what ends it.
-func nodeReason(reason string) (said, until, template string) {
+func nodeReason(reason string) (said string, until decision.Words, template string) {
 	number, what, _ := strings.Cut(reason, " ")
 	one := number == "1"
 	pick := func(a, b string) string {
@@ -129,21 +131,21 @@ func nodeReason(reason string) (said, until, template string) {
 		return number + " " + b
 	}
 	if resource, ok := strings.CutPrefix(what, "Insufficient "); ok {
-		return pick("has too little "+resource, "have too little "+resource), "a node has more " + resource + " free", "requests less"
+		return pick("has too little "+resource, "have too little "+resource), words("a node has more ").Told(resource).Say(" free"), "requests less"
 	}
 	if taint, ok := between(what, "{", "}"); ok && strings.Contains(what, "taint") {
 		taint = strings.TrimSuffix(strings.TrimSpace(taint), ":")
-		return pick("is tainted "+taint, "are tainted "+taint), "a node without that taint has room", "tolerates it"
+		return pick("is tainted "+taint, "are tainted "+taint), words("a node without that taint has room"), "tolerates it"
 	}
 	if strings.Contains(what, "taint") {
-		return pick("has a taint", "have taints"), "a node without that taint has room", "tolerates it"
+		return pick("has a taint", "have taints"), words("a node without that taint has room"), "tolerates it"
 	}
 	for _, r := range nodeReasons {
 		if strings.Contains(what, r.theirs) {
-			return pick(r.one, r.many), r.until, r.template
+			return pick(r.one, r.many), words(r.until), r.template
 		}
 	}
-	return reason, "", ""
+	return reason, nil, ""
 }
 
 // claimTrouble is what has to do with claims and with no node.
@@ -160,18 +162,18 @@ func claimTrouble(message string) (shortage, bool) {
 	}
 	switch {
 	case named && strings.HasPrefix(after, "not found"):
-		return shortage{code: Claim, said: "PersistentVolumeClaim " + claim + " does not exist", until: "PersistentVolumeClaim " + claim + " exists", show: get}, true
+		return shortage{code: Claim, said: "PersistentVolumeClaim " + claim + " does not exist", until: words("PersistentVolumeClaim ").Told(claim).Say(" exists"), show: get}, true
 	case named && strings.HasPrefix(after, "bound to non-existent"):
 		volume, _ := between(after, `persistentvolume "`, `"`)
-		return shortage{code: Claim, said: "PersistentVolume " + volume + " of claim " + claim + " no longer exists", until: "that volume is restored or the claim is recreated", show: get}, true
+		return shortage{code: Claim, said: "PersistentVolume " + volume + " of claim " + claim + " no longer exists", until: words("that volume is restored or the claim is recreated"), show: get}, true
 	case named && strings.Contains(before, "waiting for ephemeral volume controller"):
-		return shortage{code: Claim, said: "PersistentVolumeClaim " + claim + " is not created yet", until: "kube-controller-manager creates it for the pod", show: get}, true
+		return shortage{code: Claim, said: "PersistentVolumeClaim " + claim + " is not created yet", until: words("kube-controller-manager creates it for the pod"), show: get}, true
 	case named && strings.HasPrefix(after, "is being deleted"):
-		return shortage{code: Claim, said: "PersistentVolumeClaim " + claim + " is being deleted", until: "a claim of that name is recreated", show: get}, true
+		return shortage{code: Claim, said: "PersistentVolumeClaim " + claim + " is being deleted", until: words("a claim of that name is recreated"), show: get}, true
 	case named:
-		return shortage{code: Claim, said: "PersistentVolumeClaim " + prose.ClipMiddle(strings.TrimSpace(claim+" "+after), longest), until: "the claim is usable", show: get}, true
+		return shortage{code: Claim, said: "PersistentVolumeClaim " + prose.ClipMiddle(strings.TrimSpace(claim+" "+after), longest), until: words("the claim is usable"), show: get}, true
 	case strings.Contains(message, "unbound immediate PersistentVolumeClaims"):
-		return shortage{code: Claim, said: "its PersistentVolumeClaim is not bound to a volume", until: "the claim is bound", show: get}, true
+		return shortage{code: Claim, said: "its PersistentVolumeClaim is not bound to a volume", until: words("the claim is bound"), show: get}, true
 	}
 	return shortage{}, false
 }
