@@ -196,6 +196,10 @@ func TestTimersEndWithTheirRun(t *testing.T) {
 			t.Errorf("%q says %s", args, side)
 		}
 	}
+	_, raw := get(t, base, address.Sync(newest))
+	if main := parse(t, raw).one("main"); strings.Contains(main, "No timer is set") || !strings.Contains(main, words.TimersEnded) {
+		t.Errorf("the sync's page says %s", main)
+	}
 }
 
 // TestMomentAfterTheLastKnownSync: of a moment after all that is known of an object no more is told than
@@ -241,7 +245,7 @@ func TestStoryOfAReplacedIsOver(t *testing.T) {
 		_, raw := get(t, h.URL, "/deployments/shop/web/story?"+query)
 		d := parse(t, raw)
 		h1, then := d.one("h1"), d.one(".then")
-		if !strings.HasPrefix(h1, "shop/web was ") || !strings.Contains(then, "before it was deleted and another one of its name was created") || !strings.Contains(then, "and ended with the deletion of the object, by ") || strings.Contains(then, "not settled") {
+		if !strings.HasPrefix(h1, "shop/web was ") || !strings.Contains(then, "before it was deleted and another one of its name was created") || !strings.Contains(then, "and ended with the deletion of the object, by "+words.DayAndTime(storyNow)) || strings.Contains(then, "not settled") {
 			t.Errorf("%s: it says %q, %q", name, h1, then)
 		}
 		if n := d.running("h1") + d.running(".then"); n > 0 {

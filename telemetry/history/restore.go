@@ -84,6 +84,9 @@ func (k *Keeper) again(ctx context.Context, journal Journal) bool {
 	}
 	b.there = b.kept
 	k.bookmarks[journal] = b
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.healthy()
 	return true
 }
 

@@ -161,6 +161,28 @@ func TestKeepingAgainCanFail(t *testing.T) {
 	}
 }
 
+// Once all is kept again nothing is said to fail, though nothing new comes.
+func TestKeepingAgainMendsTheState(t *testing.T) {
+	const n = 2 * commitSize
+	k, _ := opened(t, quick())
+	j := journal(0)
+	record(j, several(n)...)
+	all(t, k, j, 0)
+	away(t, k.path)
+	k.leaveMoved()
+	if !k.open() {
+		t.Fatal(k.State().Error)
+	}
+	yes := no(t, k, "INSERT ON blocks WHEN new.last > 300")
+	if k.ready(t.Context()) || !failing(k.State()) {
+		t.Errorf("it has no trouble: %+v", k.State())
+	}
+	yes()
+	if !k.ready(t.Context()) || failing(k.State()) || k.State().Kept != n {
+		t.Errorf("%+v", k.State())
+	}
+}
+
 // What is lost of a journal that has little left is counted once, however many files were gone.
 func TestLostOfFilesThatAreGone(t *testing.T) {
 	k, log := opened(t, quick())

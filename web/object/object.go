@@ -36,7 +36,7 @@ func (s *Pages) objectView(q *page.Query, x *subject.Subject) views.Object {
 	}
 	switch {
 	case x.Unseen() || x.Earlier():
-		v.Sync.Next, v.Sync.NextNote = nil, "Any timers of this sync ended with its run."
+		v.Sync.Next, v.Sync.NextNote = nil, words.TimersEnded
 	case x.Cursor == x.Newest:
 		v.Sync.Next = next
 	}

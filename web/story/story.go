@@ -228,7 +228,7 @@ func storyHead(story *telemetry.Story) (head, then views.Text) {
 		head = views.Text{}.Code(story.Key()).Plain(" " + say.Verb + " " + say.State + ": ").Join(words.Stop(words.Text(say.Lead, false)))
 		switch {
 		case story.Replaced:
-			then = then.Plain(" and ended with the deletion of the object, by ").Clock(story.Gone).Plain(" UTC.")
+			then = then.Plain(" and ended with the deletion of the object, by " + words.DayAndTime(story.Gone) + ".")
 		case !story.Gone.IsZero():
 			then = then.Plain(" and ended with the deletion of the object, at ").Clock(story.Gone).Plain(" UTC.")
 		case story.OfDifferences():

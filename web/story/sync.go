@@ -65,6 +65,9 @@ func (s *Pages) syncView(t *telemetry.Trace) (views.SyncDoc, error) {
 	if x, ok := s.Journal.After(t.Object, t.Seq); ok && thisRun {
 		v.Next = &views.Link{Text: words.Digits(x.Seq), Href: address.Sync(x)}
 	}
+	if !thisRun {
+		v.Sync.Next, v.Sync.NextNote = nil, words.TimersEnded
+	}
 	if row, ok := s.Journal.Board().Row(t.Object); ok && row.Trace.Seq != t.Seq && (v.Next == nil || !strings.HasSuffix(v.Next.Href, "/"+words.Digits(row.Trace.Seq))) {
 		v.Newest = &views.Link{Text: "the newest: " + words.Digits(row.Trace.Seq), Href: address.Sync(row.Trace)}
 	}

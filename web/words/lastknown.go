@@ -26,3 +26,6 @@ func LastKnown(said decision.Sentence, at time.Time, since string) decision.Sent
 
 // DayAndTime is an instant that may be of another day.
 func DayAndTime(at time.Time) string { return at.UTC().Format(time.DateTime) + " UTC" }
+
+// TimersEnded is said of a sync of an earlier run.
+const TimersEnded = "Any timers of this sync ended with its run."
