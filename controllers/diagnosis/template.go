@@ -15,7 +15,7 @@ const (
 	TemplateApplies Template = iota
 	// TemplateWaits is one that has changed already: its old pods are replaced when the rollout is resumed.
 	TemplateWaits
-	// TemplateStays is one that never changes, as of the ReplicationController that a rolling update is to.
+	// TemplateStays is one that never changes, as of the ReplicationController that a rolling update is to while it can be reversed.
 	TemplateStays
 	// TemplateForNew is one whose pods stay as they are until they are deleted: their owner makes only other pods of it.
 	TemplateForNew

@@ -76,7 +76,7 @@ func (t *decider) diagnosis(next *time.Time) decision.Diagnosis {
 	if c == nil || t.going != nil || t.s.parked() != nil { // What is taken over comes as it is.
 		return decision.Diagnosis{}
 	}
-	look := diagnosis.Pods{Namespace: t.s.Namespace, Now: t.s.Now, Usual: assumedUsual, Next: next, Template: diagnosis.TemplateStays}
+	look := diagnosis.Pods{Namespace: t.s.Namespace, Now: t.s.Now, Usual: assumedUsual, Next: next, Template: t.template()}
 	var blocking []decision.Pod
 	for i := range c.Pods {
 		if at := c.availableAt(&c.Pods[i]); at.IsZero() || look.Before(at) {
@@ -88,10 +88,18 @@ func (t *decider) diagnosis(next *time.Time) decision.Diagnosis {
 		found = append(found, *f)
 	}
 	if missing := c.Size - int64(len(c.Pods)); missing > 0 && c.Refusal != "" && !c.KeepsPods {
-		found = append(found, diagnosis.OfRefusal(diagnosis.Refusal{Namespace: t.s.Namespace, Message: c.Refusal, Count: missing, Since: c.RefusedSince, Template: diagnosis.TemplateStays}))
+		found = append(found, diagnosis.OfRefusal(diagnosis.Refusal{Namespace: t.s.Namespace, Message: c.Refusal, Count: missing, Since: c.RefusedSince, Template: t.template()}))
 	}
 	diagnosis.Rank(found)
 	return decision.Diagnosis{Findings: found}
+}
+
+// template is how another one reaches the pods that the update waits for.
+func (t *decider) template() diagnosis.Template {
+	if t.back || t.s.Old == nil { // There is no going back from here: only the template itself can change.
+		return diagnosis.TemplateForNew
+	}
+	return diagnosis.TemplateStays
 }
 
 // undeleted is who refuses that pods are deleted which are to go; nil for nobody.

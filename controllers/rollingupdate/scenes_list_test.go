@@ -148,6 +148,10 @@ var scenes = []scene{
 	{name: "image-name", comment: "The image of the new pod has an invalid name: no pod of that template can run.", snapshot: moving(3, 1, 0, blocked, stepped(20*time.Second), func(s *rollingupdate.Snapshot) {
 		s.New.Pods[0].Reason, s.New.Pods[0].Message = "InvalidImageName", `Failed to apply default image tag "web:": invalid reference format`
 	})},
+	{name: "invalid-heir", comment: "The API server refuses the last new pod as invalid when the old one is gone: it is too late to go back.", snapshot: moving(0, 3, 2, asks(to("web-6d5")), stepped(20*time.Second), withoutOld, func(s *rollingupdate.Snapshot) {
+		s.New.Pods, s.New.Replicas, s.New.RefusedSince = s.New.Pods[:2], 2, now.Add(-19*time.Second)
+		s.New.Refusal = `Pod "web-6d5-x" is invalid: spec.containers[0].resources.requests: Invalid value: "2": must be less than or equal to cpu limit of 1`
+	})},
 	{name: "min-ready", comment: "The new pod is ready, and not for long enough.", snapshot: moving(3, 1, 1, stepped(20*time.Second), func(s *rollingupdate.Snapshot) {
 		s.New.MinReady, s.New.Pods[0].ReadySince = 30, now.Add(-10*time.Second)
 	})},
@@ -175,6 +179,11 @@ var scenes = []scene{
 	{name: "back-at-once", comment: "Going back does not wait for the update period.", snapshot: moving(3, 1, 1, asks(aborted), says("True", "RollingUpdateAborting"), stepped(5*time.Second)), outcomes: written("21")},
 	{name: "back-floor", comment: "An old pod is not ready again.", snapshot: moving(3, 1, 1, asks(aborted), says("True", "RollingUpdateAborting"), stepped(5*time.Second), func(s *rollingupdate.Snapshot) {
 		s.Old.Pods = pods("web", 3, 2, "5f8")
+	})},
+	{name: "image-name-back", comment: "The image of an old pod has an invalid name: the update is being taken back already.", snapshot: moving(3, 1, 1, asks(aborted), says("True", "RollingUpdateAborting"), stepped(5*time.Second), func(s *rollingupdate.Snapshot) {
+		s.Old.Pods = pods("web", 3, 2, "5f8")
+		p := &s.Old.Pods[2]
+		p.Phase, p.Reason, p.Image, p.Container, p.Message = "Pending", "InvalidImageName", "web:", "web", `Failed to apply default image tag "web:": invalid reference format`
 	})},
 	{name: "back-stuck", comment: "Old pods do not come up again.", snapshot: moving(3, 1, 1, asks(aborted), says("False", "ProgressDeadlineExceeded"), stepped(6*time.Minute), func(s *rollingupdate.Snapshot) {
 		s.Old.Pods = pods("web", 3, 2, "5f8")
