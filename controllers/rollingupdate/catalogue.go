@@ -115,7 +115,7 @@ var Catalogue = decision.Catalogue{Loop: "rollingupdate", Report: []string{"RU-9
 		ID: "RU-10.cleaning", Tag: "RU-10", Text: "Is the new one on its own already?",
 		Doc:      "The notes on it are removed before the old one goes. Without them, and with an old one that has no pods, the update is complete but for that.",
 		Upstream: "kubectl: cleanupWithClients",
-		Answers:  []decision.Answer{yes("finish", "RU-10.cleanup"), passes(no("go on", "RU-7.begun", "RU-6.template", "RU-6.strays", "RU-7.new"))},
+		Answers:  []decision.Answer{yes("finish", "RU-9.conditions"), passes(no("go on", "RU-7.begun", "RU-6.template", "RU-6.strays", "RU-7.new"))},
 	},
 	{
 		ID: "RU-6.template", Tag: "RU-6", Text: "Do pods that the old one makes get a label of their own?",

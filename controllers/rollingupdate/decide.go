@@ -94,7 +94,9 @@ func (t *decider) decide() {
 		return
 	}
 	if t.cleaning() {
-		t.cleanUp()
+		if t.conditions(statusTrue, reasonComplete) { // The old one may still say that it is paused.
+			t.cleanUp()
+		}
 		return
 	}
 	if t.split() || t.begin() || t.create() {

@@ -217,6 +217,7 @@ var scenes = []scene{
 	{name: "delete-paused-before", comment: "A pause before the old one is deleted.", snapshot: ended(asks(deletes, paused), onItsOwn), outcomes: written("12")},
 	{name: "delete-updated-on", comment: "The new one is updated again meanwhile: its condition is that update's.", snapshot: ended(asks(deletes), onItsOwn, deletion("old", time.Second, "example.org/wait"), newSays("True", "RollingUpdateProgressing"))},
 	{name: "preserve", comment: "Both stay, without notes.", snapshot: ended(asks(preserve), onItsOwn), outcomes: written("12")},
+	{name: "preserve-resumed", comment: "A pause came when the new one was on its own already: the old one, which stays, says first that the update is complete.", snapshot: ended(asks(preserve), onItsOwn, says("Unknown", "RollingUpdatePaused"), newSays("True", "RollingUpdateComplete")), outcomes: written("12")},
 	{name: "park", comment: "The old name gets the new template.", snapshot: ended(), outcomes: written("12")},
 	{name: "park-planned", comment: "The same by a process that only watches.", snapshot: ended()},
 	{name: "let-go", comment: "The new one lets go of its pods.", snapshot: ended(parkedOld), outcomes: written("22")},
