@@ -282,12 +282,22 @@ func (p *teller) ends(alone, byAction string) decision.Words {
 	return all
 }
 
-// resumingEnds reports whether resuming the rollout ends all of the findings: they are of old pods, which it replaces
-// then, unless they cannot be deleted.
+// resumingEnds reports whether resuming the rollout ends all of the findings, which are of old pods.
 func (p *teller) resumingEnds(list []decision.Finding) bool {
-	return p.s.Paused && onlyOld(list) && !slices.ContainsFunc(list, func(f decision.Finding) bool {
-		return f.Code == diagnosis.Delete || f.Code == diagnosis.Terminating
-	})
+	return p.s.Paused && onlyOld(list) && !slices.ContainsFunc(list, func(f decision.Finding) bool { return !p.resumed(&f) })
+}
+
+// resumed reports whether a finding of old pods ends when the rollout is resumed: where it says so, and where they exist
+// and can be replaced then, which Recreate does not before their node lets them end.
+func (p *teller) resumed(f *decision.Finding) bool {
+	switch {
+	case slices.ContainsFunc(f.Unblocks, func(part decision.Part) bool { return part.Text == diagnosis.RolloutResumed }):
+		return true
+	case diagnosis.IsRefusal(f.Code), diagnosis.IsDisruption(f.Code), f.Code == diagnosis.Delete, f.Code == diagnosis.Terminating:
+		return false
+	default:
+		return f.Code != diagnosis.NodeGone || p.s.Strategy == rollingUpdate
+	}
 }
 
 func onlyOld(list []decision.Finding) bool {

@@ -1,6 +1,8 @@
 package deployment_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -54,6 +56,52 @@ func TestNoEstimateWithoutANode(t *testing.T) {
 		p := run(s, decision.Try{}, nil, decision.Nobody)
 		if p.estimate == nil || p.estimate.Code != want {
 			t.Errorf("%s: %s, and the estimate is %+v, want %s", reason, p.sentence.Then.At(s.Now), p.estimate, want)
+		}
+	}
+}
+
+// TestResumingEnds: in a pause it is said that resuming helps where it does, and not where the new pods could not be
+// created either, or Recreate waits for a node that does not answer.
+func TestResumingEnds(t *testing.T) {
+	const full, large = "exceeded quota: q, requested: pods=1, used: pods=3, limited: pods=3", "exceeded quota: q, requested: requests.cpu=3, used: requests.cpu=0, limited: requests.cpu=2"
+	const forbidden, ending = `User "u" cannot create resource "pods" in API group "" in the namespace "shop"`, `pods "a" is forbidden: unable to create new content in namespace shop because it is being terminated`
+	const all, only = "when all of them are resolved or the rollout is resumed", "only when all of them are resolved"
+	for name, c := range map[string]struct {
+		strategy, refusal string
+		pods              []string
+		want              string
+	}{
+		"quota":                      {"RollingUpdate", full, nil, "unblocks when the quota leaves room"},
+		"quota and a crash":          {"RollingUpdate", full, []string{"CrashLoopBackOff"}, "unblocks when the quota leaves room and when it stays up or the rollout is resumed"},
+		"too large and a crash":      {"RollingUpdate", large, []string{"CrashLoopBackOff"}, "unblocks " + only},
+		"forbidden":                  {"RollingUpdate", forbidden, nil, "unblocks when it is granted that permission"},
+		"forbidden and a crash":      {"RollingUpdate", forbidden, []string{"CrashLoopBackOff"}, "unblocks " + only},
+		"namespace and a crash":      {"RollingUpdate", ending, []string{"CrashLoopBackOff"}, "unblocks " + only},
+		"policy and a crash":         {"RollingUpdate", "ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no", []string{"CrashLoopBackOff"}, "unblocks " + all},
+		"gate and a node":            {"RollingUpdate", "", []string{"SchedulingGated", "NodeLost"}, "recovers " + all},
+		"gate and a node, Recreate":  {"Recreate", "", []string{"SchedulingGated", "NodeLost"}, "recovers " + only},
+		"gate and a crash, Recreate": {"Recreate", "", []string{"SchedulingGated", "CrashLoopBackOff"}, "recovers " + all},
+	} {
+		s := rolling()
+		s.Paused, s.Strategy = true, c.strategy
+		s.ReplicaSets = slices.DeleteFunc(s.ReplicaSets, func(rs deployment.ReplicaSet) bool { return rs.SameTemplate })
+		was := set(s, false)
+		for i, reason := range c.pods {
+			was.Blocking = append(was.Blocking, deployment.Pod{Name: fmt.Sprint("old-", i), Created: s.Now.Add(-time.Hour), Phase: "Running", Node: "node-1", Reason: reason})
+		}
+		was.Unavailable = int64(len(c.pods))
+		was.Replicas, was.StatusReplicas = was.Unavailable, was.Unavailable
+		if c.refusal != "" {
+			was.Replicas += 2
+			was.Failure = &decision.Condition{Reason: "FailedCreate", Message: c.refusal}
+		}
+		was.Ready, was.Available, s.Want, was.Desired = 0, 0, was.Replicas, digits(was.Replicas)
+		p := run(s, decision.Try{}, nil, decision.Nobody)
+		for _, problem := range p.problems() {
+			t.Errorf("%s: %s", name, problem)
+		}
+		if got := p.sentence.Then.At(s.Now); got != "Needs action: "+c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
 }

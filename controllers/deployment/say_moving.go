@@ -2,6 +2,7 @@ package deployment
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/loopscope/loopscope/controllers/diagnosis"
 	"github.com/loopscope/loopscope/telemetry/decision"
@@ -60,7 +61,7 @@ func (p *teller) withTrouble(lead decision.Words) decision.Words {
 // whilePaused adds that a new template, which may be what would help, does nothing yet. Of old pods it may be said already.
 func (p *teller) whilePaused(w decision.Words) decision.Words {
 	list := p.relevant()
-	said := slices.ContainsFunc(w, func(part decision.Part) bool { return part.Text == diagnosis.RolloutResumed })
+	said := slices.ContainsFunc(w, func(part decision.Part) bool { return strings.HasSuffix(part.Text, diagnosis.RolloutResumed) })
 	if onlyOld(list) && (said || !p.resumingEnds(list)) {
 		return w
 	}

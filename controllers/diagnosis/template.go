@@ -21,7 +21,8 @@ const (
 	TemplateForNew
 )
 
-// RolloutResumed is what ends what old pods wait for in a pause, where another template does: a part of its own.
+// RolloutResumed is what ends what old pods wait for in a pause, where another template does: a part of its own where any
+// template does, or else the end of one.
 const RolloutResumed = "the rollout is resumed"
 
 // Between the last two ways in which a finding ends.
@@ -55,7 +56,7 @@ func (t Template) when(pods int64, or string, ways ...way) decision.Words {
 	case t == TemplateWaits && does == "changes":
 		ways = append(ways, clause(RolloutResumed))
 	case t == TemplateWaits:
-		or, ways = commaOr, append(ways, way{said: words("the new template " + does + " and ").Say(RolloutResumed)})
+		or, ways = commaOr, append(ways, clause("the new template "+does+" and "+RolloutResumed))
 	case len(ways) == 0:
 		ways = append(ways, clause("the update is reversed"))
 	}
