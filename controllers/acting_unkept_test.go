@@ -150,7 +150,7 @@ func TestUnkeptWhereNobodyActs(t *testing.T) {
 		"at rest":                                      "shop/web is settled: 3 of 3 available, unchanged for 1h.",
 		"it was scaled":                                "shop/web is moving: annotations aside, the next write scales web-2. Nothing was written.",
 		"in the middle of a rollout":                   "shop/web is moving: annotations aside, the next write scales web-1. Nothing was written.",
-		"it is paused, and was scaled":                 "shop/web is paused: 3 of 5 available. Scaling still works.",
+		"it is paused, and was scaled":                 "shop/web is paused: 3 of 5 available. Scaling still works; not written yet.",
 		"a rollback is asked for":                      "shop/web is moving: annotations aside, the next write is to web. Nothing was written.",
 		"nor are its minReadySeconds and its revision": "shop/web is moving: annotations and minReadySeconds aside, the next write scales web-1. Nothing was written.",
 		"something else is":                            "shop/web is moving: annotations and minReadySeconds aside, the next write scales web-1. Nothing was written.",

@@ -146,16 +146,11 @@ func (v *view) pauseReason() string {
 
 // pausedSync scales and cleans up, but rolls nothing out ([D-8]).
 func (t *decider) pausedSync() {
-	asked := len(t.verdict.Path) - 1 // It is held when it is known what scaling does.
-	writes := t.keepRevision() || t.scale()
-	t.holdPaused(asked)
-	if writes {
+	t.holdPaused()
+	if t.keepRevision() || t.scale() {
 		return
 	}
 	if _, pending := t.rollbackTo(); !pending {
 		t.cleanUp()
 	}
 }
-
-// resizes reports whether a write is of a size, and not of annotations alone.
-func resizes(a decision.Action) bool { return a.Size != nil }

@@ -289,13 +289,10 @@ func (t *decider) holdRecreate() {
 	t.hold(h)
 }
 
-// holdPaused refuses the rollout of a pending change at the question asked ([D-8]), and not what scaling does by itself.
-func (t *decider) holdPaused(asked int) {
-	size, scales := t.scaledSize(), slices.ContainsFunc(t.verdict.Actions, resizes)
-	switch {
-	case !t.changePending(), t.newSet != nil && t.oldTotal == 0:
-		return
-	case t.newSet != nil && scales && size == t.s.Want: // The next sync tells which old pods are left.
+// holdPaused refuses the rollout of a pending change ([D-8]), and not what scaling does by itself.
+func (t *decider) holdPaused() {
+	left := t.afterScaling()
+	if t.newSet != nil && (left.old == 0 || left.scales && left.size == t.s.Want) { // A later sync tells which old pods are left.
 		return
 	}
 	var w decision.Words
@@ -309,23 +306,12 @@ func (t *decider) holdPaused(asked int) {
 		h.Blockers[0].Since = c.Updated
 	}
 	if t.newSet != nil {
-		h.Kind, h.Target, h.Size.From = decision.UpdateReplicaSet, t.ref(t.newSet), size
+		h.Kind, h.Target, h.Size.From = decision.UpdateReplicaSet, t.ref(t.newSet), left.size
 	}
-	if !scales { // Otherwise the next sync goes by other sizes.
+	if !left.scales { // Otherwise a later sync goes by other sizes.
 		t.onceResumed(&h)
 	}
-	t.verdict.Path[asked].Holds = true
-	t.verdict.Held = append(t.verdict.Held, h)
-}
-
-// scaledSize is the size that the new ReplicaSet has after this sync.
-func (t *decider) scaledSize() int64 {
-	for _, a := range t.verdict.Actions {
-		if t.newSet != nil && a.Target.UID == t.newSet.UID && resizes(a) {
-			return a.Size.To
-		}
-	}
-	return t.newSize()
+	t.hold(h)
 }
 
 // onceResumed tells of the write that a pause holds how far it goes at first, and what it waits for besides.

@@ -13,26 +13,32 @@ func TestPausedScales(t *testing.T) {
 		revision := map[string]string{"old": "1", "new": "2"}[name]
 		return ReplicaSet{Name: name, UID: name, Mine: true, Matches: true, SameTemplate: name == "new", Revision: revision, Replicas: size, StatusReplicas: size, Available: size, NonTerminal: size, Desired: digits(desired), Max: digits(desired)}
 	}
-	unstamped := set("new", 3, 5)
-	unstamped.MinReady = 7
+	unstamped := func(rs ReplicaSet) ReplicaSet {
+		rs.MinReady = 7
+		return rs
+	}
 	for name, c := range map[string]struct {
 		want, surge   int64
 		sets          []ReplicaSet
 		writes, holds string
 	}{
 		"the only one":             {5, 1, []ReplicaSet{set("new", 3, 3)}, "new 3->5 ", ""},
-		"the only one, next":       {5, 1, []ReplicaSet{unstamped}, "", ""},
+		"the only one, next":       {5, 1, []ReplicaSet{unstamped(set("new", 3, 5))}, "", ""},
 		"the last old pods go":     {5, 1, []ReplicaSet{set("old", 1, 5), set("new", 5, 5)}, "old 1->0 ", ""},
 		"the last old one":         {0, 1, []ReplicaSet{set("old", 1, 1), set("new", 0, 1)}, "old 1->0 ", ""},
 		"all new ones":             {12, 1, []ReplicaSet{set("old", 1, 10), set("new", 10, 10)}, "new 10->12 ", ""},
+		"all new ones, next":       {12, 1, []ReplicaSet{set("old", 1, 10), unstamped(set("new", 10, 10))}, "", ""},
+		"the last old pods, next":  {5, 1, []ReplicaSet{set("old", 1, 5), unstamped(set("new", 5, 5))}, "", ""},
+		"new ones beyond":          {2, 1, []ReplicaSet{set("old", 1, 10), set("new", 9, 10)}, "new 9->3 old 1->0 ", ""},
 		"some of the new ones":     {20, 0, []ReplicaSet{set("old", 5, 10), set("new", 5, 10)}, "old 5->10 new 5->10 ", "new 10->20 "},
+		"some of them, next":       {20, 0, []ReplicaSet{set("old", 5, 10), unstamped(set("new", 5, 10))}, "", "new 10->20 "},
 		"more than there shall be": {10, 2, []ReplicaSet{set("old", 1, 12), set("new", 12, 12)}, "new 12->11 ", "new 11->10 "},
 		"old ones":                 {8, 0, []ReplicaSet{set("old", 6, 6)}, "old 6->8 ", "next 0->8 "},
 	} {
 		v := Decide(&Snapshot{Now: at, Found: true, Paused: true, Want: c.want, Strategy: rollingUpdate, MaxSurge: &IntOrPercent{Int: c.surge}, MaxUnavailable: &IntOrPercent{Int: 1}, NextName: "next", ReplicaSets: c.sets})
 		writes, holds := "", ""
 		for _, a := range v.Actions {
-			if resizes(a) {
+			if a.Size != nil {
 				writes += a.Target.Name + " " + digits(a.Size.From) + "->" + digits(a.Size.To) + " "
 			}
 		}

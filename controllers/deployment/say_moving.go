@@ -9,7 +9,7 @@ import (
 	"github.com/loopscope/loopscope/telemetry/prose"
 )
 
-// paused is somebody's choice; a size written meanwhile is told as well.
+// paused is somebody's choice; the sizes that are written all the same are told as well, and what is left after them.
 func (p *teller) paused() bool {
 	if !p.s.Paused {
 		return false
@@ -17,24 +17,39 @@ func (p *teller) paused() bool {
 	if c := p.progressing(); c != nil && c.Reason == reasonPaused {
 		p.out.Since = c.Updated
 	}
-	then, scaled := words("Scaling still works"), p.written(resized)
-	if len(scaled) > 0 {
-		then = p.steps(words("Scaling still works: "), scaled)
-	}
+	then, left := p.scalingWorks(), p.afterScaling()
 	switch {
 	case p.pausedInTrouble():
 		return true
 	case p.newSet == nil:
-		return p.say("paused-pending", decision.ToneNeutral, "is", "paused with a change pending",
-			p.withTrouble(words("the new template has no ReplicaSet yet")), then)
-	case p.oldTotal > 0 && len(scaled) > 0:
-		return p.say("paused-pending", decision.ToneNeutral, "is", "paused with a change pending",
-			p.withTrouble(words(prose.Plural(p.oldTotal, "its old pod is not replaced", "its old pods are not replaced"))), then)
-	case p.oldTotal > 0:
-		return p.say("paused-pending", decision.ToneNeutral, "is", "paused with a change pending",
-			p.withTrouble(decision.Words{}.Count(fNew, p.newSize()).Say(" new and ").Count(fOld, p.oldTotal).Say(prose.Plural(p.oldTotal, " old pod stay", " old pods stay")+" as they are")), then)
+		return p.pending(words("the new template has no ReplicaSet yet"), then)
+	case left.old > 0 && left.scales:
+		return p.pending(words(prose.Plural(left.old, "its old pod is not replaced", "its old pods are not replaced")), then)
+	case left.old > 0:
+		return p.pending(decision.Words{}.Count(fNew, p.newSize()).Say(" new and ").Count(fOld, p.oldTotal).
+			Say(prose.Plural(p.oldTotal, " old pod stay", " old pods stay")+" as they are"), then)
 	default:
 		return p.say("paused", decision.ToneNeutral, "is", "paused", p.withTrouble(p.share()), then)
+	}
+}
+
+// pending is a pause that a change of the template waits for.
+func (p *teller) pending(lead, then decision.Words) bool {
+	return p.say("paused-pending", decision.ToneNeutral, "is", "paused with a change pending", p.withTrouble(lead), then)
+}
+
+// scalingWorks tells the sizes that were written in a pause, or are to be where nobody acts.
+func (p *teller) scalingWorks() decision.Words {
+	w, written := words("Scaling still works"), p.written(resized)
+	switch {
+	case len(written) > 0:
+		return p.steps(w.Say(": "), written)
+	case len(p.last.Outcomes) > 0, !slices.ContainsFunc(p.actions(), resized):
+		return w
+	case p.aside != nil: // Who reads the sync sees no sizes in it.
+		return w.Say("; not written yet")
+	default:
+		return p.steps(w.Say("; not written yet: "), p.actions())
 	}
 }
 

@@ -195,3 +195,28 @@ func (t *decider) resize(at leaf, question string, rs *ReplicaSet, to int64) {
 		t.write(a)
 	}
 }
+
+// scaledTo is what scaling makes of the sizes.
+type scaledTo struct {
+	size, old int64 // those of the new ReplicaSet, and of all old ones
+	scales    bool  // whether any is another one then
+}
+
+// afterScaling are the sizes once scaling is done, which waits for annotations that are to be written first.
+func (v *view) afterScaling() scaledTo {
+	t := newDecider(v)
+	t.scale()
+	to := scaledTo{size: v.newSize(), old: v.oldTotal}
+	for i := range t.verdict.Actions {
+		switch a := &t.verdict.Actions[i]; {
+		case !resized(a):
+			continue
+		case v.newSet != nil && a.Target.UID == v.newSet.UID:
+			to.size = a.Size.To
+		default:
+			to.old += a.Size.To - a.Size.From
+		}
+		to.scales = true
+	}
+	return to
+}
