@@ -52,22 +52,28 @@ func (r *Request) Foresee(ctx context.Context, infos []*resource.Info) ([]Foreca
 		return nil, err
 	}
 	f := &foreseer{r: r, client: client, around: map[string]*surroundings{}}
+	return f.all(ctx, infos)
+}
+
+// all tells what there is to tell of each object, in the order of the input.
+func (f *foreseer) all(ctx context.Context, infos []*resource.Info) ([]Forecast, error) {
 	for i, info := range infos {
 		f.input.add(info, i)
 	}
-	var list []Forecast
-	for i, info := range infos {
+	told := make([][]Forecast, len(infos))
+	for _, i := range f.input.order(len(infos)) {
 		if ctx.Err() != nil {
 			return nil, errors.New("interrupted: nothing was written")
 		}
+		info := infos[i]
 		if of := registrationOf(info.Mapping.GroupVersionKind); of != nil {
-			list = append(list, f.foresee(ctx, info, i, of))
-		} else if by := r.definitions.of(info); by != "" {
-			list = append(list, Forecast{Kind: info.Mapping.GroupVersionKind.Kind, Namespace: info.Namespace, Name: info.Name, Source: info.Source,
-				Unknown: "its CustomResourceDefinition " + by + " is in the same input, and the API server knows no such objects before that is there"})
+			told[i] = []Forecast{f.foresee(ctx, info, i, of)}
+		} else if by := f.r.definitions.of(info); by != "" {
+			told[i] = []Forecast{{Kind: info.Mapping.GroupVersionKind.Kind, Namespace: info.Namespace, Name: info.Name, Source: info.Source,
+				Unknown: "its CustomResourceDefinition " + by + " is in the same input, and the API server knows no such objects before that is there"}}
 		}
 	}
-	return list, nil
+	return slices.Concat(told...), nil
 }
 
 type foreseer struct {
@@ -129,7 +135,11 @@ func (f *foreseer) judge(ctx context.Context, out *Forecast, of *engine.Registra
 	room := out.foresee(ctx, w, s, snapshot)
 	if by := adopter(w, s, &f.input); by != "" {
 		out.Plan, out.Unplanned = nil, "Deployment "+by+" adopts it and decides on its size"
-		s.joins(w, room)
+		if f.input.adopts(w) {
+			s.joins(w, room)
+		} else { // The Deployment is there, with the pods that it keeps, and scales down at once.
+			s.drops(w)
+		}
 	}
 }
 

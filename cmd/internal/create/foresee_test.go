@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
@@ -78,50 +77,6 @@ func TestSurroundingsThatMayNotBeRead(t *testing.T) {
 		if text := strings.ToLower(strings.Join(s.unread, "")); !blind && !strings.HasPrefix(text, resource) {
 			t.Errorf("%s: %q", resource, text)
 		}
-	}
-}
-
-// A Deployment that adopts a ReplicaSet of the same input is planned beside its pods.
-func TestForeseeWhatJoins(t *testing.T) {
-	const adopts = "it adopts 1 ReplicaSet, which nobody owns and its selector matches: joins"
-	taken := "Deployment web adopts it and decides on its size"
-	for _, c := range []struct {
-		name, image, hard string
-		set, clash        string // "" for none
-		ends              string
-	}{
-		{"room", "nginx:1", "10", "", "", "complete"},
-		{"room for the ReplicaSet alone", "nginx:1", "3", "", "ResourceQuota few leaves room for 0 of 1 pod that may have to be created: 3 of 3 would be used for pods, counting what comes before it in the input: joins", "quota few refuses 1 new pod"},
-		{"the same template", "nginx:1.28", "3", "", "", "complete"},
-		{"room for some of the ReplicaSet", "nginx:1", "2", "ResourceQuota few leaves room for 2 of 3 pods", "ResourceQuota few leaves room for 0 of 2 pods", "quota few refuses"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			w, _ := running("", appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType, RollingUpdate: &appsv1.RollingUpdateDeployment{
-				MaxSurge: new(intstr.FromInt32(1)), MaxUnavailable: new(intstr.FromInt32(0))}})
-			*w.object.(*appsv1.Deployment).Spec.Replicas = 3
-			joins := setOf("joins", shop, "")
-			rs := joins.object.(*appsv1.ReplicaSet)
-			rs.Spec.Replicas, rs.Spec.Template.Spec = new(int32(3)), podSpec("")
-			rs.Spec.Template.Spec.Containers[0].Image = c.image
-			joins = workloadIn(rs)
-			f := &foreseer{client: fake.NewClientset(), input: input{workloads: []*workload{joins, w}}}
-			s := &surroundings{quotas: []corev1.ResourceQuota{quota("pods", c.hard, "0")}, accounts: map[string]bool{"default": true}}
-			var set, d Forecast
-			f.judge(t.Context(), &set, registrationFor(joins), joins, s)
-			f.judge(t.Context(), &d, registrationFor(w), w, s)
-			if said := strings.Join(set.Clashes[1:], "\n"); set.Plan != nil || set.Unplanned != taken || (said == "") != (c.set == "") || !strings.HasPrefix(said, c.set) {
-				t.Errorf("of the ReplicaSet: in the way %q, %q", set.Clashes, set.Unplanned)
-			}
-			if len(d.Clashes) == 0 || d.Clashes[0] != adopts {
-				t.Fatalf("in the way of the Deployment: %q", d.Clashes)
-			}
-			if said := strings.Join(d.Clashes[1:], "\n"); (said == "") != (c.clash == "") || !strings.HasPrefix(said, c.clash) {
-				t.Errorf("in the way of the Deployment: %q", said)
-			}
-			if ends := d.ends(); !strings.Contains(ends, c.ends) {
-				t.Errorf("it ends with %q", ends)
-			}
-		})
 	}
 }
 

@@ -117,20 +117,38 @@ func (s *surroundings) barred(template *corev1.PodTemplateSpec) string {
 
 // claim is the pods that a workload of the input will make.
 type claim struct {
-	name string
+	of   *workload
 	pod  *corev1.Pod
 	pods int64
 }
 
-// claims writes down that a workload makes so many pods, so that what comes after it in the input
-// is judged beside them.
+// claims writes down that a workload makes so many pods, so that what is looked at after it is judged
+// beside them.
 func (s *surroundings) claims(w *workload, pods int64) {
 	if pods > 0 {
-		s.before = append(s.before, claim{w.meta.GetName(), s.podOf(&w.template), pods})
+		s.before = append(s.before, claim{w, s.podOf(&w.template), pods})
 	}
 }
 
-// would is the verb of an amount that something before in the input has yet to take.
+// drops takes back what a workload claims.
+func (s *surroundings) drops(w *workload) {
+	s.before = slices.DeleteFunc(s.before, func(c claim) bool { return c.of == w })
+}
+
+// sheds takes back what ReplicaSets of the input claim where the Deployment that adopts them has so many pods with
+// theirs, and scales down at once to what it keeps.
+func (s *surroundings) sheds(d *workload, pods, keeps int64) {
+	excess := pods - keeps
+	for i := range s.before {
+		if c := &s.before[i]; excess > 0 && d.adopts(c.of) {
+			less := min(excess, c.pods)
+			c.pods, excess = c.pods-less, excess-less
+		}
+	}
+	s.before = slices.DeleteFunc(s.before, func(c claim) bool { return c.pods == 0 })
+}
+
+// would is the verb of an amount that others of the input have yet to take.
 func would(before string) string {
 	if before == "" {
 		return "are"
@@ -138,8 +156,8 @@ func would(before string) string {
 	return "would be"
 }
 
-// claimed is what is used of a resource of a quota when the workloads have their pods that come
-// before in the input, and a clause that names these.
+// claimed is what is used of a resource of a quota when the workloads of the input have their pods that
+// were looked at before, and a clause that names these.
 func (s *surroundings) claimed(q *corev1.ResourceQuota, name corev1.ResourceName) (used resource.Quantity, clause string) {
 	was := q.Status.Used[name]
 	used = was.DeepCopy()
@@ -151,10 +169,10 @@ func (s *surroundings) claimed(q *corev1.ResourceQuota, name corev1.ResourceName
 		}
 		each.Mul(c.pods)
 		used.Add(each)
-		names = append(names, c.name)
+		names = append(names, c.of.meta.GetName())
 	}
 	if len(names) > 0 {
-		clause = ", counting what comes before it in the input: " + prose.Some(names, mostNames)
+		clause = ", counting what others of the same input take first: " + prose.Some(names, mostNames)
 	}
 	return used, clause
 }

@@ -92,8 +92,8 @@ func TestRoomBesideTheInput(t *testing.T) {
 		says   string
 	}{
 		{"web", 3, 3, ""},
-		{"api", 2, 1, "room for 1 of 2 pods that may have to be created: 4 of 5 would be used for pods, counting what comes before it in the input: web"},
-		{"jobs", 1, 0, "5 of 5 would be used for pods, counting what comes before it in the input: web, api"},
+		{"api", 2, 1, "room for 1 of 2 pods that may have to be created: 4 of 5 would be used for pods, counting what others of the same input take first: web"},
+		{"jobs", 1, 0, "5 of 5 would be used for pods, counting what others of the same input take first: web, api"},
 	} {
 		w := deploymentOf(c.name, map[string]string{"app": c.name}, map[string]string{"app": c.name})
 		room, clash := s.room(&w.template, c.wanted)

@@ -39,12 +39,18 @@ func (f *Forecast) within(w *workload, s *surroundings, there, stay int64, r *re
 		f.Unplanned = err.Error()
 		return 0
 	}
-	if text := s.barred(&w.template); text != "" && newPods(&p) > stay {
+	room, clash := s.room(&w.template, mostPods(&p)-there)
+	text := s.barred(&w.template)
+	barred := text != "" && newPods(&p) > stay
+	if barred {
+		room = 0
+	}
+	s.claims(w, room)
+	s.sheds(w, there+room, keeps(&p))
+	if barred {
 		f.bar(text, there)
 		return 0
 	}
-	room, clash := s.room(&w.template, mostPods(&p)-there)
-	s.claims(w, room)
 	bounded, err := ahead(r.refuse)
 	if err != nil {
 		bounded = p
@@ -110,6 +116,17 @@ func mostPods(p *views.Plan) int64 {
 		}
 	}
 	return 0
+}
+
+// keeps is the most pods of a plan but for those that go at once.
+func keeps(p *views.Plan) (most int64) {
+	if len(p.Rows) == 0 {
+		return mostPods(p)
+	}
+	for i := range p.Rows {
+		most = max(most, p.Rows[i].Total.N)
+	}
+	return most
 }
 
 // newPods is the most of the new pods that a plan asks for.

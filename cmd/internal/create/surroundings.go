@@ -22,12 +22,13 @@ type input struct {
 	quotas     []corev1.ResourceQuota
 	limits     []corev1.LimitRange
 	workloads  []*workload
+	at         map[int]*workload // the same by position
 }
 
 // add notes an object at a position of the input. What cannot be read the API server refuses.
 func (in *input) add(info *resource.Info, position int) {
 	if in.namespaces == nil {
-		in.namespaces, in.accounts = map[string]int{}, map[[2]string]bool{}
+		in.namespaces, in.accounts, in.at = map[string]int{}, map[[2]string]bool{}, map[int]*workload{}
 	}
 	switch kind := info.Mapping.GroupVersionKind; {
 	case kind.Group == "" && kind.Kind == "Namespace":
@@ -48,9 +49,34 @@ func (in *input) add(info *resource.Info, position int) {
 		in.accounts[[2]string{info.Namespace, info.Name}] = true
 	case registrationOf(kind) != nil:
 		if w, err := workloadOf(kind.Kind, info.Object); err == nil { // Otherwise the API server says what is wrong with it.
-			in.workloads = append(in.workloads, w)
+			in.workloads, in.at[position] = append(in.workloads, w), w
 		}
 	}
+}
+
+// order is the positions of so many objects in the order in which they are looked at: that of the input, but for
+// ReplicaSets that come after the Deployment that adopts them, which is planned beside their pods.
+func (in *input) order(n int) []int {
+	list, done := make([]int, 0, n), make([]bool, n)
+	add := func(i int) {
+		if !done[i] {
+			list, done[i] = append(list, i), true
+		}
+	}
+	for i := range n {
+		for j := i + 1; j < n && in.at[i] != nil; j++ {
+			if rs := in.at[j]; rs != nil && in.at[i].adopts(rs) {
+				add(j)
+			}
+		}
+		add(i)
+	}
+	return list
+}
+
+// adopts reports whether a Deployment of the input adopts a ReplicaSet.
+func (in *input) adopts(rs *workload) bool {
+	return slices.ContainsFunc(in.workloads, func(d *workload) bool { return d.adopts(rs) })
 }
 
 func readInto(o runtime.Object, typed any) error {
