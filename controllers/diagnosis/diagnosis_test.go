@@ -388,6 +388,20 @@ func TestOfDeletion(t *testing.T) {
 	}
 }
 
+// TestOfDeletionShows: the command shows who refuses it.
+func TestOfDeletionShows(t *testing.T) {
+	for message, want := range map[string]string{
+		`admission webhook "keep.example.com" denied the request: not today`:                     "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",
+		`ValidatingAdmissionPolicy 'keep' with binding 'all' denied request: not today`:          "kubectl describe validatingadmissionpolicy keep",
+		`User "loopscope" cannot delete resource "pods" in API group "" in the namespace "shop"`: "kubectl -n shop auth can-i delete pods --as loopscope",
+	} {
+		f := diagnosis.OfDeletion(diagnosis.Refusal{Namespace: "shop", Message: message, Count: 2})
+		if f.Show != want || f.Code != diagnosis.Delete || !f.NeedsAction {
+			t.Errorf("%s: %+v", message, f)
+		}
+	}
+}
+
 // TestByName: who refuses is said by its name, whatever was to be written, and however little room there is.
 func TestByName(t *testing.T) {
 	const set = `replicasets.apps "web-2" is forbidden: `
@@ -408,8 +422,10 @@ func TestByName(t *testing.T) {
 		}
 	}
 	for message, want := range map[string]string{
-		`unable to delete pods: admission webhook "keep.example.com" denied the request: not today`:                                                       "webhook keep.example.com denies the deletion of 2 pods (not today) | when the refusing component allows it",
-		`unable to delete pods: Internal error occurred: failed calling webhook "keep.example.com": failed to call webhook: dial tcp: connection refused`: "webhook keep.example.com does not answer, and has to before the deletion of 2 pods can proceed (connection refused) | when the refusing component allows it",
+		`unable to delete pods: admission webhook "keep.example.com" denied the request: not today`:                                                       "webhook keep.example.com denies the deletion of 2 pods (not today) | when the webhook allows it",
+		`unable to delete pods: Internal error occurred: failed calling webhook "keep.example.com": failed to call webhook: dial tcp: connection refused`: "webhook keep.example.com does not answer, and has to before the deletion of 2 pods can proceed (connection refused) | when the webhook answers or its failurePolicy changes",
+		`pods "web-1" is forbidden: ValidatingAdmissionPolicy 'keep' with binding 'all' denied request: failed expression: false`:                         "policy keep denies the deletion of 2 pods (failed expression: false) | when the policy allows it",
+		`unable to delete pods: pods "web-1" is forbidden: User "loopscope" cannot delete resource "pods" in API group "" in the namespace "shop"`:        "2 pods cannot be deleted: loopscope has no permission to delete pods here | when it is granted that permission",
 	} {
 		if f := diagnosis.OfDeletion(diagnosis.Refusal{Message: message, Count: 2}); told(f) != want || f.Code != diagnosis.Delete {
 			t.Errorf("%s: %q, want %q", message, told(f), want)

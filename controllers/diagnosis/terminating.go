@@ -112,16 +112,32 @@ func whenGone(n int64) decision.Words {
 // Slack is what a kubelet may take beyond the grace period to report the end.
 const Slack = 5 * time.Second
 
-// OfDeletion is the API server's refusal to delete pods.
+// OfDeletion is the API server's refusal to delete pods: who refuses, and what would end it.
 func OfDeletion(r Refusal) decision.Finding {
-	f := decision.Finding{Code: Delete, Count: r.Count, Since: r.Since, Message: r.Message, NeedsAction: true,
-		Unblocks: words("when the refusing component allows it"), Show: kubectl(r.Namespace, "get events")}
-	message := withoutPod(strings.TrimPrefix(r.Message, "unable to delete pods: "))
-	before, behind, named := ByName(message, "proceed")
-	if !named {
-		f.After = after(" cannot be deleted", prose.ClipMiddle(message, longest))
-		return f
+	f := &refusal{Refusal: r, text: withoutPod(strings.TrimPrefix(r.Message, "unable to delete pods: ")), can: "proceed"}
+	f.Finding = decision.Finding{Count: r.Count, Since: r.Since, Message: r.Message, NeedsAction: true}
+	switch {
+	case f.webhookDenied():
+		f.Unblocks = words("when the webhook allows it")
+	case f.webhookDown():
+	case f.policy():
+		f.Unblocks = words("when the policy allows it")
+	default:
+		f.undeleted()
+		f.Code = Delete
+		return f.Finding
 	}
-	f.Before, f.After = before.Say("the deletion of "), behind
-	return f
+	f.Code, f.Before = Delete, f.Before.Say("the deletion of ")
+	return f.Finding
+}
+
+// undeleted is `User "X" cannot delete resource "pods" in API group "" in the namespace "Y"`, or any other message.
+func (f *refusal) undeleted() {
+	user, ok := between(f.text, `User "`, `" cannot delete resource "pods"`)
+	if !ok {
+		f.is(Delete, nil, after(" cannot be deleted", prose.ClipMiddle(f.text, longest)), words("when the refusing component allows it"), kubectl(f.Namespace, "get events"))
+		return
+	}
+	f.is(Delete, nil, words(" cannot be deleted: ").Name(user).Say(" has no permission to delete pods here"),
+		words("when it is granted that permission"), kubectl(f.Namespace, "auth can-i delete pods --as "+user))
 }

@@ -198,11 +198,11 @@ func TestOutcomesInWords(t *testing.T) {
 		want string
 	}{
 		{"a refused deletion", surplus(), decision.Try{}, decision.Outcome{State: decision.Refused, Failed: 1, Failure: refused},
-			"shop/web has failed: 1 of 1 pod cannot be deleted (pods are forbidden). It will be retried."},
+			"shop/web has failed: 1 of 1 pod cannot be deleted (pods are forbidden). Needs action: unblocks when the refusing component allows it."},
 		{"tried again", surplus(), again, decision.Outcome{State: decision.Refused, Failed: 1, Failure: refused},
-			"shop/web has failed: 1 of 1 pod cannot be deleted (pods are forbidden). Try 2, again in 1s."},
+			"shop/web has failed: 1 of 1 pod cannot be deleted (pods are forbidden). Needs action: unblocks when the refusing component allows it. Try 2, again in 1s."},
 		{"looked at again", surplus(), soon, decision.Outcome{State: decision.Refused, Failed: 1, Failure: refused},
-			"shop/web has failed: 1 of 1 pod cannot be deleted (pods are forbidden). Decides again in 1s."},
+			"shop/web has failed: 1 of 1 pod cannot be deleted (pods are forbidden). Needs action: unblocks when the refusing component allows it. Decides again in 1s."},
 		{"a lost reply", surplus(), decision.Try{}, decision.Outcome{State: decision.Unknown},
 			"shop/web is waiting: the reply to the deletion of pods was lost, so the next sync reads them live before it decides."},
 		{"an internal error at a creation", sized(1), soon, decision.Outcome{State: decision.Unknown, Failure: &decision.Failure{Code: 500, Reason: "InternalError", Message: "Internal error occurred: quota evaluation timed out"}},

@@ -25,15 +25,20 @@ func (s *Snapshot) Refused(p *decision.Prediction) bool {
 	return false
 }
 
-// refusedBefore is who refuses the pods that this sync only planned to create, as the status says
-// since somebody else tried; nil where it does not.
+// refusedBefore is who refuses the pods that this sync only planned to create or to delete, as the
+// status says since somebody else tried; nil where it does not.
 func refusedBefore(s *Snapshot, rounds []decision.Round) *decision.Finding {
-	creation := decision.Prediction{Predictable: decision.Predictable{Aspect: decision.AspectCreation, Of: "Pod"}}
-	if !s.Refused(&creation) || !planned(last(rounds), decision.CreatePods) {
-		return nil
+	c, pods := failing(s.Status.Conditions), count(s).pods
+	refused := func(aspect decision.Aspect, kind decision.ActionKind) bool {
+		return s.Refused(&decision.Prediction{Predictable: decision.Predictable{Aspect: aspect, Of: "Pod"}}) && planned(last(rounds), kind)
 	}
-	c := failing(s.Status.Conditions)
-	return new(diagnosis.OfRefusal(diagnosis.Refusal{Namespace: s.Namespace, Message: c.Message, Count: s.Want - count(s).pods, Since: c.Transition}))
+	switch {
+	case refused(decision.AspectCreation, decision.CreatePods):
+		return new(diagnosis.OfRefusal(diagnosis.Refusal{Namespace: s.Namespace, Message: c.Message, Count: s.Want - pods, Since: c.Transition}))
+	case refused(decision.AspectDeletion, decision.DeletePods):
+		return new(diagnosis.OfDeletion(diagnosis.Refusal{Namespace: s.Namespace, Message: c.Message, Count: pods - s.Want, Since: c.Transition}))
+	}
+	return nil
 }
 
 // planned reports whether a round has an action of the kind that is left to somebody else.

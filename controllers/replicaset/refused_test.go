@@ -56,6 +56,24 @@ func TestRefusedBefore(t *testing.T) {
 	}
 }
 
+// TestDeletionRefusedBefore: the same of pods that it only plans to delete.
+func TestDeletionRefusedBefore(t *testing.T) {
+	at := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
+	message := `unable to delete pods: ValidatingAdmissionPolicy 'keep' with binding 'all' denied request: not on a Sunday`
+	s := &replicaset.Snapshot{Now: at, Kind: "ReplicaSet", Namespace: "shop", Name: "web-1", UID: "u", RV: "1", Found: true, Want: 1, Burst: 500,
+		Pods:   []replicaset.Pod{{Name: "a", UID: "a", Mine: true, Matches: true, Phase: "Running", Ready: true}, {Name: "b", UID: "b", Mine: true, Matches: true, Phase: "Running", Ready: true}},
+		Status: replicaset.Status{Conditions: []decision.Condition{{Type: "ReplicaFailure", Status: "True", Reason: "FailedDelete", Message: message, Transition: at.Add(-time.Minute)}}}}
+	p := run(s, decision.Try{}, nil, func(decision.Verdict) ([]decision.Outcome, decision.Learnt) { return nil, decision.Learnt{} })
+	const want = "shop/web-1 has failed: policy keep denies the deletion of 1 of 2 pods (not on a Sunday). Needs action: unblocks when the policy allows it."
+	if got := p.sentence.At(at); got != want {
+		t.Errorf("it says %q, want %q", got, want)
+	}
+	checkNumbers(t, p)
+	for _, problem := range p.contradictions() {
+		t.Error(problem)
+	}
+}
+
 // TestRefusedBesideNoNode: a quota that refuses pods hides nothing of those that there are.
 func TestRefusedBesideNoNode(t *testing.T) {
 	at := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)

@@ -130,11 +130,7 @@ func (t *teller) manageRefused() bool {
 	case a.Kind == decision.CreatePods:
 		t.createRefused(refusal(t.s, o), t.leftOver(o))
 	default:
-		t.fail("delete-refused")
-		f := undeleted(t.s, o)
-		pods := t.leftOver(o).Say(" of ").Count("pods", t.tally.pods).Say(prose.Plural(t.tally.pods, " pod", " pods"))
-		t.out.Lead = diagnosis.Fit(slices.Concat(f.Before, pods, f.After), longLead)
-		t.out.Then = t.tryAgain()
+		t.deleteRefused(undeleted(t.s, o), t.leftOver(o))
 	}
 	return true
 }
@@ -173,7 +169,20 @@ func (t *teller) createRefused(f decision.Finding, missing decision.Words) {
 	} else {
 		t.out.Lead = diagnosis.Fit(lead, longLead)
 	}
-	t.out.Then = diagnosis.Ends(append([]decision.Finding{f}, kept...), longLead)
+	t.endsWith(append([]decision.Finding{f}, kept...)...)
+}
+
+// deleteRefused tells who refuses to delete pods, and what would end that.
+func (t *teller) deleteRefused(f decision.Finding, surplus decision.Words) {
+	t.fail(f.Code)
+	pods := surplus.Say(" of ").Count("pods", t.tally.pods).Say(prose.Plural(t.tally.pods, " pod", " pods"))
+	t.out.Lead = diagnosis.Fit(slices.Concat(f.Before, pods, f.After), longLead)
+	t.endsWith(f)
+}
+
+// endsWith says what ends a refusal, and when it is tried again.
+func (t *teller) endsWith(findings ...decision.Finding) {
+	t.out.Then = diagnosis.Ends(findings, longLead)
 	if !t.try.Next.IsZero() {
 		t.out.Then = append(t.out.Then.Say(". "), t.tryAgain()...)
 	}
@@ -228,10 +237,14 @@ func refused(s *Snapshot, o *decision.Outcome, reason string) diagnosis.Refusal 
 // wasRefused tells of a sync that only planned what the status says is refused.
 func (t *teller) wasRefused() bool {
 	f := refusedBefore(t.s, t.rounds)
-	if f == nil {
+	switch {
+	case f == nil:
 		return false
+	case f.Code == diagnosis.Delete:
+		t.deleteRefused(*f, decision.Words{}.Count("surplus", f.Count))
+	default:
+		t.createRefused(*f, decision.Words{}.Count("left", f.Count))
 	}
-	t.createRefused(*f, decision.Words{}.Count("left", t.s.Want-t.tally.pods))
 	return true
 }
 
