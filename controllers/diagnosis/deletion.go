@@ -15,7 +15,8 @@ const (
 	orphan     = "orphan"
 )
 
-// patience is for how long a controller may do what its finalizer is for, until somebody has to look.
+// patience is for how long a controller may do what its finalizer is for, and a kubelet may take beyond the
+// grace period, until somebody has to look.
 const patience = time.Minute
 
 // Kept is an object that is being deleted and is still there.

@@ -360,7 +360,7 @@ func TestTerminatingOne(t *testing.T) {
 		{decision.TerminatingPod{Name: "web-a", Node: "node-1", NodeGone: true}, "1 pods is still terminating: its node node-1 does not answer", "kubectl describe node node-1"},
 	} {
 		f := pods.Terminating([]decision.TerminatingPod{c.pod}, 1, 1)
-		if got, _, _ := strings.Cut(told(f), " | "); got != c.want || f.Show != c.show || f.NeedsAction != (len(c.pod.Finalizers) > 0) {
+		if got, _, _ := strings.Cut(told(f), " | "); got != c.want || f.Show != c.show || f.NeedsAction != (c.pod.Until.Equal(noon.Add(-time.Minute)) || len(c.pod.Finalizers) > 0) {
 			t.Errorf("got %s, %s, needs action %v, want %s, %s", got, f.Show, f.NeedsAction, c.want, c.show)
 		}
 	}

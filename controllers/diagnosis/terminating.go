@@ -55,7 +55,10 @@ func (w Pods) Terminating(described []decision.TerminatingPod, count, terminatin
 		f.Unblocks, f.Show = words("when the node answers again or is deleted"), "kubectl describe node "+held.Node
 	default:
 		f.After = whose(are.Say(" still terminating: "), "its grace period", "the grace period of ").Say(" ended ").Since(held.Until).Say(" ago")
-		f.Unblocks = words("when the kubelet stops it")
+		f.Unblocks, f.NeedsAction = words("when the kubelet stops it"), !w.Before(held.Until.Add(patience))
+		if held.Node != "" {
+			f.Unblocks, f.Show = words("when the kubelet of ").Name(held.Node).Say(" stops it"), "kubectl describe node "+held.Node
+		}
 	}
 	if held != nil && count > 1 { // What holds this one need not be what holds the others.
 		f.Unblocks = f.Unblocks.Say(", and all are gone")

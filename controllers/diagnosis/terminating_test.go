@@ -25,6 +25,21 @@ func TestTerminatingSeveral(t *testing.T) {
 	}
 }
 
+// Where a kubelet does not stop a pod, its node is named, and after a minute somebody has to look.
+func TestTerminatingOnANode(t *testing.T) {
+	for ago, act := range map[time.Duration]bool{6 * time.Second: false, 59 * time.Second: false, time.Minute: true} {
+		var next time.Time
+		pods := diagnosis.Pods{Namespace: "shop", Now: noon, Next: &next}
+		f := pods.Terminating([]decision.TerminatingPod{{Name: "web-a", Until: noon.Add(-ago), Node: "node-1"}}, 1, 1)
+		if got := f.Unblocks.At(noon); got != "when the kubelet of node-1 stops it" || f.Show != "kubectl describe node node-1" || f.NeedsAction != act {
+			t.Errorf("%s ago: %s, %s, needs action %v", ago, got, f.Show, f.NeedsAction)
+		}
+		if turns := noon.Add(time.Minute - ago); !act && !next.Equal(turns) {
+			t.Errorf("%s ago: another is made at %s, want %s", ago, next, turns)
+		}
+	}
+}
+
 // A quota and a node have the room of terminating pods soon, unless more than a grace period holds them.
 func TestGoing(t *testing.T) {
 	pods := diagnosis.Pods{Namespace: "shop", Now: noon}

@@ -44,8 +44,8 @@ func diagnose(s *Snapshot, known []decision.Finding, next *time.Time) decision.D
 	return decision.Diagnosis{Findings: found}
 }
 
-// Found is the diagnosis of a sync: what keeps its pods, and who refused those that it
-// wanted to create or to delete.
+// Found is the diagnosis of a sync: what keeps its pods, who refused those that it wanted to
+// create or to delete, and what keeps those that have to go.
 func Found(s *Snapshot, rounds []decision.Round) decision.Diagnosis {
 	s = s.knowing(rounds)
 	return found(s, rounds, Diagnose(s))
@@ -60,10 +60,13 @@ func found(s *Snapshot, rounds []decision.Round, waiting decision.Diagnosis) dec
 	case a.Kind == decision.DeletePods:
 		return diagnose(s, []decision.Finding{undeleted(s, o)}, nil)
 	case o.Failure != nil || failure(o) != nil: // A recording may not say why.
-		return diagnose(s, []decision.Finding{refusal(s, o)}, nil)
+		return diagnose(s, append([]decision.Finding{refusal(s, o)}, stuckPods(s, rounds)...), nil)
 	}
 	if f := refusedBefore(s, rounds); f != nil {
 		return diagnose(s, []decision.Finding{*f}, nil)
+	}
+	if stuck := stuckPods(s, rounds); stuck != nil {
+		return diagnose(s, stuck, nil)
 	}
 	return waiting
 }

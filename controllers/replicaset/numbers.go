@@ -17,6 +17,9 @@ func numbers(s *Snapshot, waiting decision.Diagnosis) []decision.Fact {
 		decision.Count("available", t.available),
 		decision.Count("terminating", t.terminating),
 	}
+	if t.ended > 0 {
+		facts = append(facts, decision.Count(factEnded, t.ended))
+	}
 	if s.Deletion != nil {
 		facts = append(facts, decision.Count(decision.FactBlocking, s.Deletion.Blocking))
 	}

@@ -40,7 +40,7 @@ var Codes = decision.Reasons{Scope: "replicaset", Kind: "sentence", Or: &diagnos
 	because("unknown-outcome", "The reply to a write was lost, or was an internal error of the API server, so the write may have been done: the next sync reads live before it decides.", noneMade, "That live read.", "Look at the connection to the API server where it happens often.", "RS-6.adopt", "RS-6.release", "RS-8.create", "RS-8.rank", "RS-9.status"),
 	because("conflict", "Another writer changed it first, so the next sync decides on that.", "Its status was not written.", "The next sync.", "Look at the manager that is named. Two programs must not write the same field.", "RS-9.status"),
 	because("superseded", "A newer write of this process to the same object made this one pointless.", "Its status was not written.", "The echo of the newer write.", nothing, "RS-9.status"),
-	because("namespace-terminating", "Its namespace is being deleted, so nothing can be created.", "Nothing is tried again.", "Never: the namespace is removed.", nothing, "RS-8.namespace", "RS-8.create"),
+	because("namespace-terminating", "Its namespace is being deleted, so nothing can be created.", "Nothing is tried again.", "Never: the namespace is removed.", "Look at the pod that is named, if any: the namespace waits for it.", "RS-8.namespace", "RS-8.create"),
 	because("deleting", "It is being deleted, and its pods are left to the garbage collector.", "Its status is updated. In a foreground deletion the garbage collector deletes its pods first, and otherwise when it is gone.", "The controllers that set its finalizers remove them; in a foreground deletion its pods are gone, too.", "Look at the controller that the finalizer is named after, and at the pod that is named. To remove a finalizer by hand leaves undone what it is for.", "RS-8.deleting"),
 	because("creating", "Pods were created by this sync.", "The next ones wait until the cache shows these.", "The pods come into the cache.", "Wait.", "RS-8.create"),
 	because("deleting-pods", "Pods were deleted by this sync.", "The next ones wait until the cache shows these deletions.", "The pods are gone.", "Wait.", "RS-8.rank"),
@@ -49,7 +49,7 @@ var Codes = decision.Reasons{Scope: "replicaset", Kind: "sentence", Or: &diagnos
 	because("expectations", "Pods that it asked for have not been seen yet, so none are created or deleted.", noneMade, "Their watch events, or five minutes.", "Look at the lag of the caches on the page of the queues if it persists.", "RS-3"),
 	because("min-ready", "Some of its pods are ready, but not for minReadySeconds yet.", keepsPods, "Only time.", "Wait, or lower minReadySeconds.", "RS-11"),
 	because("claim-late", "A pod was deleted before it could be claimed, so the number is not right yet.", "The next sync corrects it.", "The watch event of that pod.", nothing, "RS-6.adopt"),
-	because("scaled-to-zero", "It wants no pods and has none.", "Nothing.", "Its size changes.", nothing, "RS-8.size"),
+	because("scaled-to-zero", "It wants no pods and has none, but for those that are still terminating.", "Nothing.", "Its size changes.", "Look at the pod that is named, if any: its finalizer or its node keeps it.", "RS-8.size"),
 	because("settled", "It has the pods that it wants, and all are available.", "Nothing, until something changes.", "A change of it or of its pods.", nothing, "RS-9.available"),
 }}
 

@@ -58,7 +58,7 @@ func (s *Snapshot) rewoundSelf(old *Snapshot, fields []decision.Change) decision
 	earlier := *s
 	if old != nil {
 		earlier = *old
-		earlier.Now, earlier.Pods, earlier.Siblings = s.Now, s.Pods, s.Siblings
+		earlier.Now, earlier.Pods, earlier.TerminatingPods, earlier.Siblings = s.Now, s.Pods, s.TerminatingPods, s.Siblings
 		return &earlier
 	}
 	numbers := map[string]*int64{

@@ -121,21 +121,6 @@ func (t *teller) decideAgain() decision.Words {
 	return decision.Words{}.Say("Decides again in ").Until(t.try.Next)
 }
 
-func (t *teller) namespaceTerminating() bool {
-	if t.leaf != leafNamespace && !t.terminal() {
-		return false
-	}
-	t.is(decision.ToneNeutral, "namespace-terminating", "stopped")
-	t.out.Lead = decision.Words{}.Say("its namespace is being deleted, so nothing can be created and nothing is retried")
-	return true
-}
-
-// terminal reports whether creating failed in a way that no retry fixes.
-func (t *teller) terminal() bool {
-	_, o := managed(t.rounds)
-	return o != nil && o.Failure != nil && o.Failure.Terminal
-}
-
 func (t *teller) beingDeleted() bool {
 	if t.leaf != leafDeleting {
 		return false
@@ -158,18 +143,6 @@ func (t *teller) beingDeleted() bool {
 		return true
 	}
 	t.out.Lead = decision.Words{}.Say("only its status is updated; its pods are left to the garbage collector")
-	return true
-}
-
-func (t *teller) scaledToZero() bool {
-	if t.s.Want > 0 || t.tally.pods > 0 {
-		return false
-	}
-	t.is(decision.ToneNeutral, "scaled-to-zero", "scaled to zero")
-	t.out.Lead = decision.Words{}.Say("it wants no pods and has none")
-	if n := t.tally.terminating; n > 0 {
-		t.out.Then = decision.Words{}.Count("terminating", n).Say(prose.Plural(n, " pod is", " pods are") + " still terminating")
-	}
 	return true
 }
 

@@ -60,9 +60,9 @@ type Snapshot struct {
 	// Recent is the pods that it lately adopted or released, as far as this process has
 	// seen; nil for nothing. Nothing is decided on it.
 	Recent *decision.RecentChange `json:"news,omitempty"`
-	// Deletion is what keeps it while it is being deleted, and TerminatingPods describes the first
-	// decision.MaxTerminatingPods of its terminating pods then; nil where it is not, and in older
-	// recordings. Nothing is decided on them.
+	// Deletion is what keeps it while it is being deleted, nil where it is not, and in older recordings.
+	// TerminatingPods describes the first decision.MaxTerminatingPods of its terminating pods then, and where it
+	// has no others. Nothing is decided on them.
 	Deletion        *decision.Deletion        `json:"deletion,omitempty"`
 	TerminatingPods []decision.TerminatingPod `json:"leaving,omitempty"`
 	// Controlled is set where something other than a Deployment controls it. Nothing is decided on it.

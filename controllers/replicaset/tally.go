@@ -10,6 +10,8 @@ import (
 // tally is what the claimed pods add up to as of the snapshot's now.
 type tally struct {
 	pods, fullLabels, ready, available, terminating int64
+	// ended counts its deleted pods that have ended and are not gone.
+	ended int64
 	// settling counts ready pods that have not been ready for long enough, and
 	// settledAt is when the first of them will have been; zero if unknown.
 	settling  int64
@@ -30,6 +32,9 @@ func count(s *Snapshot) tally {
 		p := &s.Pods[i]
 		if p.terminating() {
 			t.terminating++
+		}
+		if p.Mine && p.Terminating && p.finished() {
+			t.ended++
 		}
 		if !s.claimed(p) {
 			continue

@@ -103,10 +103,12 @@ func (t *replicaSetSync) fillPods(selector labels.Selector) {
 		}
 	}
 	slices.SortFunc(t.s.Pods, func(a, b replicaset.Pod) int { return strings.Compare(a.Name, b.Name) })
-	if t.s.Deletion = family.Deletion(rs, own); t.s.Deletion != nil {
+	if t.s.Deletion = family.Deletion(rs, own); t.s.Deletion != nil || !slices.ContainsFunc(own, active) {
 		t.s.TerminatingPods = terminating(own)
 	}
 }
+
+func active(p *corev1.Pod) bool { return p.DeletionTimestamp == nil && !family.PodFinished(p) }
 
 func terminating(pods []*corev1.Pod) []decision.TerminatingPod {
 	var list []decision.TerminatingPod

@@ -194,6 +194,32 @@ func TestDeletionOfASnapshot(t *testing.T) {
 	}
 }
 
+// Pods that were deleted are described where it has no others, though it is not being deleted: they may be what its
+// namespace waits for.
+func TestTerminatingPodsOfASnapshot(t *testing.T) {
+	at := metav1.Unix(2000, 0)
+	for _, others := range []bool{false, true} {
+		caches := newReplicaSetCaches(t)
+		owned := func(name string) *corev1.Pod {
+			return &corev1.Pod{ObjectMeta: lab.Object(name, name, "1", nil, lab.OwnedBy("ReplicaSet", "web", "r"))}
+		}
+		going, want := owned("web-a"), []decision.TerminatingPod{{Name: "web-a", Until: at.UTC(), Node: "node-1"}}
+		going.DeletionTimestamp, going.Spec.NodeName = &at, "node-1"
+		caches.Add(t, &appsv1.ReplicaSet{ObjectMeta: lab.Object("web", "r", "1", nil, nil)}, going)
+		if others {
+			caches.Add(t, owned("web-b"))
+			want = nil
+		}
+		seen, err := caches.replicaSets.Observe(t.Context(), "shop/web")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, seen.(*replicaSetSync).s.TerminatingPods); diff != "" {
+			t.Errorf("others %v: %s", others, diff)
+		}
+	}
+}
+
 // What became of many requests does not depend on the order of their replies.
 func TestSumOfPodResults(t *testing.T) {
 	resource := schema.GroupResource{Resource: "pods"}
