@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -81,18 +82,43 @@ func Expire(n, before *decision.RecentChange, now time.Time, t *telemetry.Trace)
 // codeSettled is the code of the sentence of an object at rest.
 const codeSettled = "settled"
 
-// ClaimsAfter is what is known after a sync of what adopts and releases.
-func ClaimsAfter(n *decision.RecentChange, now time.Time, t *telemetry.Trace) *decision.RecentChange {
+// ClaimsAfter is what is known after a sync of what adopts and releases, and wants so many pods. Another size than
+// before is the newer news.
+func ClaimsAfter(n *decision.RecentChange, now time.Time, size int64, t *telemetry.Trace) *decision.RecentChange {
 	before := n
+	if n != nil && n.Size != size {
+		n = nil
+	}
 	for _, a := range Written(t) {
 		switch a.Kind {
 		case decision.Adopt:
-			n = Claimed(n, decision.Adopted, a, now)
+			n = sized(Claimed(n, decision.Adopted, a, now), size)
 		case decision.Release:
-			n = Claimed(n, decision.Released, a, now)
+			n = sized(Claimed(n, decision.Released, a, now), size)
+		case decision.DeletePods:
+			n = tooMany(n, a)
 		}
 	}
 	return Expire(n, before, now, t)
+}
+
+// sized is the news of a claim that is new, with the size at that time.
+func sized(n *decision.RecentChange, size int64) *decision.RecentChange {
+	n.Size = size
+	return n
+}
+
+// tooMany notes which pods were deleted because of an adoption: the first that are, before it is told.
+func tooMany(n *decision.RecentChange, a *decision.Action) *decision.RecentChange {
+	if n == nil || n.Kind != decision.Adopted || !n.Told.IsZero() || n.DeletedCount > 0 || len(a.Victims) == 0 {
+		return n
+	}
+	with := *n
+	with.Deleted, with.DeletedCount = a.Victims[0].Name, a.Count
+	if slices.ContainsFunc(a.Victims, func(v decision.Victim) bool { return v.Name == n.Object }) {
+		with.Deleted = n.Object
+	}
+	return &with
 }
 
 // Claimed is the news of a claim; several of one sync are one.

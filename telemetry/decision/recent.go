@@ -42,6 +42,11 @@ type RecentChange struct {
 	From   int64 `json:"from,omitempty"`
 	To     int64 `json:"to,omitempty"`
 	Became int64 `json:"became,omitempty"`
+	// Size is how many pods its object wanted where it adopted or released some, and Deleted one of the DeletedCount
+	// that were too many after an adoption: Object itself, if that was one of them.
+	Size         int64  `json:"size,omitempty"`
+	Deleted      string `json:"deleted,omitempty"`
+	DeletedCount int64  `json:"deletedCount,omitempty"`
 }
 
 // Until is when its clause ends: a minute after it was first told, or else after the
@@ -71,6 +76,8 @@ const (
 	FactRecentTo     = "news.to"
 	FactRecentBecame = "news.became"
 	FactRecentOthers = "news.others"
+	// FactRecentDeletedOthers counts those that were too many, besides the one that is named.
+	FactRecentDeletedOthers = "news.deletedOthers"
 )
 
 // Facts are the numbers of the change; none where there is none.
@@ -78,7 +85,11 @@ func (n *RecentChange) Facts() []Fact {
 	if n == nil {
 		return nil
 	}
-	return []Fact{Count(FactRecentFrom, n.From), Count(FactRecentTo, n.To), Count(FactRecentBecame, n.Became), Count(FactRecentOthers, n.Others())}
+	facts := []Fact{Count(FactRecentFrom, n.From), Count(FactRecentTo, n.To), Count(FactRecentBecame, n.Became), Count(FactRecentOthers, n.Others())}
+	if more := n.DeletedCount - 1; more > 0 {
+		facts = append(facts, Count(FactRecentDeletedOthers, more))
+	}
+	return facts
 }
 
 // Others is how many children it is about besides the one that is named.

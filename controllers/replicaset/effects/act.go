@@ -49,7 +49,7 @@ func (t *replicaSetSync) Snapshot() (telemetry.Snapshot, error) { return telemet
 
 func (t *replicaSetSync) Remember(trace *telemetry.Trace) {
 	if t.s.Found {
-		t.controller.changes.Note(t.key, t.s.UID, engine.ClaimsAfter(t.controller.changes.Of(t.key, t.s.UID), t.s.Now, trace))
+		t.controller.changes.Note(t.key, t.s.UID, engine.ClaimsAfter(t.controller.changes.Of(t.key, t.s.UID), t.s.Now, t.s.Want, trace))
 	}
 }
 

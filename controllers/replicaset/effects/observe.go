@@ -70,7 +70,9 @@ func (t *replicaSetSync) fill() {
 	s.Images = family.Images(&rs.Spec.Template.Spec)
 	s.Status, s.Held = t.status(&rs.Status), t.controller.HeldSince(t.key, rs.UID)
 	s.Lag = t.controller.opts.Ledger.Lag()
-	s.Recent = engine.Current(t.controller.changes.Of(t.key, s.UID), s.Now)
+	if n := engine.Current(t.controller.changes.Of(t.key, s.UID), s.Now); n != nil && n.Size == s.Want {
+		s.Recent = n
+	}
 	s.Expect = replicaset.Expectations{
 		Creates: t.expect.Creates, Deletes: t.expect.Deletes, Since: engine.WallTime(t.expect.Since), Expires: engine.WallTime(t.expect.Expires),
 	}

@@ -24,6 +24,10 @@ func TestNewsIsInTheNextSnapshot(t *testing.T) {
 	if n := look(); n == nil || n.Object != "a" {
 		t.Errorf("then: %+v", n)
 	}
+	caches.Add(t, lab.ReplicationController("web", "r", "9", 2))
+	if n := turnOf(t, caches).s.Recent; n != nil {
+		t.Errorf("of another size: %+v", n)
+	}
 	caches.Add(t, lab.ReplicationController("web", "r-2", "9", 3))
 	if n := look(); n != nil {
 		t.Errorf("of another of that name: %+v", n)
