@@ -46,10 +46,47 @@ func (t *teller) claimRefused() bool {
 		t.replyLost(claim, "it", o)
 		return true
 	}
+	if t.adoptedFirst(a, o) {
+		return true
+	}
 	t.fail("claim-refused")
 	t.out.Lead = diagnosis.Fit(refusedBy(claim, o).Say(", so nothing is created or deleted"), longLead)
 	t.out.Then = t.tryAgain()
 	return true
+}
+
+// adoptedFirst tells of a pod that another controller has adopted since the cache was read.
+func (t *teller) adoptedFirst(a *decision.Action, o *decision.Outcome) bool {
+	if a.Kind != decision.Adopt || o.Failure == nil {
+		return false
+	}
+	kind, name, ok := otherController(o.Failure.Message, t.s.Kind+"/"+t.s.Name)
+	if !ok {
+		return false
+	}
+	t.is(decision.ToneWaiting, "adopted-first", "waiting")
+	t.out.Lead = words(kind + " ").Name(name).Say(" adopted pod ").Name(a.Target.Name).Say(" first: their selectors overlap")
+	t.out.Then = words("Continues when the cache shows that")
+	if !t.try.Next.IsZero() {
+		t.out.Then = append(t.out.Then.Say(". "), t.tryAgain()...)
+	}
+	return true
+}
+
+// otherController is the controller besides self, as KIND/NAME, that the API server's refusal of a second one names.
+func otherController(message, self string) (kind, name string, ok bool) {
+	_, both, _ := strings.Cut(message, "Only one reference can have Controller set to true. Found \"true\" in references for ")
+	first, second, _ := strings.Cut(both, " and ")
+	second, _, _ = strings.Cut(second, " ") // Other errors may follow.
+	second = strings.TrimRight(second, ".,]")
+	other := second
+	if second == self {
+		other = first
+	}
+	if kind, name, ok = strings.Cut(other, "/"); !ok || first != self && second != self {
+		return "", "", false
+	}
+	return kind, name, kind != "" && name != ""
 }
 
 // refusedBy tells of a refused write, by whom and why, as far as the answer says so.
