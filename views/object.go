@@ -1,6 +1,7 @@
 package views
 
 import (
+	"slices"
 	"time"
 
 	"github.com/loopscope/loopscope/telemetry/prose"
@@ -89,6 +90,14 @@ type Finding struct {
 	NeedsAction bool   `json:"needsAction,omitempty"`
 	// Show is a command that shows more.
 	Show string `json:"show,omitempty"`
+}
+
+// findingsTitle says what the findings are the reasons of: where all are of pods that have to go, that these stay.
+func findingsTitle(list []Finding) string {
+	if slices.ContainsFunc(list, func(f Finding) bool { return f.Code != "delete-refused" && f.Code != "pods-terminating" }) {
+		return "Why pods are not available"
+	}
+	return "Why pods are not gone"
 }
 
 // lasts is for how long it has lasted, or how long ago it happened.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/web/address"
@@ -250,6 +251,23 @@ func TestStoryOfAReplacedIsOver(t *testing.T) {
 		}
 		if n := d.running("h1") + d.running(".then"); n > 0 {
 			t.Errorf("%s: %d times in it run on", name, n)
+		}
+	}
+}
+
+// TestGoneReplicaSetShowsNothing: of one that was deleted no status is shown, nor that it has no pod that could go.
+func TestGoneReplicaSetShowsNothing(t *testing.T) {
+	w := newWorld(t, storyNow.Add(-2*time.Hour))
+	w.journal.Record(w.decideReplicaSet(&replicaset.Snapshot{Version: replicaset.SnapshotVersion, Now: w.now, Kind: "ReplicaSet", Namespace: "shop", Name: "web-1", Burst: 500}, script{}))
+	_, h := w.serve(nil)
+	_, raw := get(t, h.URL, "/replicasets/shop/web-1")
+	main := parse(t, raw).one("main")
+	for text, want := range map[string]bool{
+		"no ReplicaSet of that name exists. The garbage collector deletes its pods, unless they were orphaned": true,
+		"What Kubernetes shows nothing, as it is gone":                                                         true, "could go": false, "observed generation": false,
+	} {
+		if strings.Contains(main, text) != want {
+			t.Errorf("%q is there: %v\n%s", text, !want, main)
 		}
 	}
 }

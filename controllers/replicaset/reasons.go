@@ -27,7 +27,7 @@ const (
 // Codes are the situations that Say tells apart: the stable reason code of a
 // sentence, and what it means.
 var Codes = decision.Reasons{Scope: "replicaset", Kind: "sentence", Or: &diagnosis.Codes, Doc: "The situation of a ReplicaSet or ReplicationController: `sentence.code` of a trace.", List: []decision.Reason{
-	because("gone", "It is not in the cache any more.", "Nothing.", "It is created again.", nothing, "RS-2"),
+	because("gone", "No object of that name exists any more.", "The garbage collector deletes its pods, unless they were orphaned.", "It is created again.", nothing, "RS-2"),
 	because("echo", "A cache does not show its own last write yet, so nothing is decided.", noneMade, "The watch event of that write; the timer looks again in between.", "Look at the lag of the caches on the page of the queues if it persists.", "RS-1"),
 	because("invalid-selector", "Its selector cannot be read, so nothing is decided until it changes.", "Its pods are left alone.", "Its next change.", "Correct the selector; mostly it has to be recreated.", "RS-4"),
 	because("parent", "A live read said that it is gone or being deleted, which the cache does not show yet.", "Nothing is adopted.", "The watch event, or a second.", nothing, "RS-6.parent"),

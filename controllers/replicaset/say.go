@@ -70,7 +70,8 @@ func (t *teller) fail(code string) {
 
 func (t *teller) gone() {
 	t.is(decision.ToneNeutral, "gone", "gone")
-	t.out.Lead = decision.Words{}.Say("it is no longer in the cache, so there is nothing to decide")
+	t.out.Lead = words("no " + t.s.Kind + " of that name exists")
+	t.out.Then = words("The garbage collector deletes its pods, unless they were orphaned")
 }
 
 func (t *teller) echo() {

@@ -37,7 +37,7 @@ func (s *Pages) replicaSet(q *page.Query) (*page.Page, error) {
 	if snap, err := facts.ReplicaSet(s.Loops, x.Newest); err == nil {
 		v.Images = strings.Join(snap.Images, ", ")
 		v.Expects, v.Echoes = syncs.Expects(snap), echoLines(snap)
-		if !x.Unseen() {
+		if !x.Unseen() && !x.Newest.FoundGone() {
 			v.Forecast = Forecast(x.Newest, snap, q.Now)
 		}
 		v.Scope = s.Pods(q.Now, x, snap)
@@ -162,6 +162,9 @@ func (s *Pages) replicaSetShows(x *subject.Subject) views.Shows {
 	snap, err := facts.ReplicaSet(s.Loops, t)
 	if err != nil {
 		return views.Shows{Note: "not recorded"}
+	}
+	if t.FoundGone() {
+		return views.Shows{Note: "nothing, as it is gone"}
 	}
 	st := snap.Status
 	v := views.Shows{Note: "as sync " + words.Digits(t.Seq) + " saw it, rv " + prose.OrNone(snap.RV)}
