@@ -320,6 +320,9 @@ func (c *Cluster) phase() string {
 	if rc.Annotations[recordKey] == "" {
 		return "nothing is written on the ReplicationController"
 	}
+	if released(rc) && len(c.owned(rc.UID)) > 0 {
+		return "the ReplicationController is letting go of its pods, and nobody replaces one that ends"
+	}
 	if n := len(c.owned("")); n > 0 {
 		return prose.Plural(n, "a pod has", fmt.Sprintf("%d pods have", n)) + " no owner, and nobody replaces one that ends"
 	}

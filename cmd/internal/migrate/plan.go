@@ -39,6 +39,14 @@ type Plan struct {
 
 // Plan reads the cluster, asks for dry runs, and writes nothing.
 func (m *Migration) Plan(ctx context.Context) (*Plan, error) {
+	p, err := m.plan(ctx)
+	if ctx.Err() != nil { // What could not be read then is not in the way.
+		return nil, fmt.Errorf("rc/%s: interrupted while it was looked at: this run has written nothing on it", m.options.Controller)
+	}
+	return p, err
+}
+
+func (m *Migration) plan(ctx context.Context) (*Plan, error) {
 	c, err := read(ctx, m.client, m.namespace, &m.options)
 	if err != nil {
 		return nil, redact.Error(err)

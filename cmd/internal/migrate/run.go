@@ -28,6 +28,8 @@ const (
 	longFor = 15 * time.Second
 	// unreachableFor is how long the API server may not answer.
 	unreachableFor = 30 * time.Second
+	// lastFor is how long the write under way and a last look may take after an interrupt.
+	lastFor = 5 * time.Second
 )
 
 // Stuck is the end of a migration that needs somebody.
@@ -87,7 +89,7 @@ func (m *Migration) Run(ctx context.Context) (Report, error) {
 		}
 		switch {
 		case err != nil:
-			return Report{}, m.left(err)
+			return Report{}, m.left(ctx, err)
 		case s.Kind == Blocked:
 			return Report{}, &Stuck{s.Text}
 		case s.Kind == Done:
@@ -97,7 +99,7 @@ func (m *Migration) Run(ctx context.Context) (Report, error) {
 		}
 		select {
 		case <-ctx.Done():
-			return Report{}, m.left(context.Cause(ctx))
+			return Report{}, m.left(ctx, context.Cause(ctx))
 		case <-time.After(lookEvery):
 		}
 	}
@@ -117,13 +119,24 @@ func (m *Migration) turn(ctx context.Context) (Step, error) {
 	s := next(c, &m.options)
 	m.tell(s)
 	for i := range s.Writes {
-		if err := send(ctx, m.client, &s.Writes[i]); err != nil {
+		if err := m.write(ctx, &s.Writes[i]); err != nil {
 			return Step{Kind: Wait}, m.unanswered(ctx, err)
 		}
 	}
 	m.lost = time.Time{}
 	m.attend()
 	return s, nil
+}
+
+// write makes one write, which an interrupt does not cut off before it is known what became of it.
+func (m *Migration) write(ctx context.Context, w *Write) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(lastFor, cancel) })()
+	return send(longer, m.client, w)
 }
 
 // remember keeps the name of the Deployment, which nothing tells once the ReplicationController is
@@ -155,9 +168,9 @@ func (m *Migration) tell(s Step) {
 	}
 }
 
-// goesOn is how to continue from here, and how to go back.
+// goesOn is how to continue from here, and how to go back where that is possible.
 func (m *Migration) goesOn() string {
-	if m.options.Undo {
+	if gone := m.now != nil && m.now.Controller == nil; m.options.Undo || gone {
 		return "the same command continues"
 	}
 	return "the same command continues, and --undo --write goes back"
@@ -202,7 +215,7 @@ func passing(err error) bool {
 }
 
 // left says where an end that is none leaves things.
-func (m *Migration) left(err error) error {
+func (m *Migration) left(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		err = errors.New("it took too long")
@@ -213,10 +226,26 @@ func (m *Migration) left(err error) error {
 		err = errors.New("interrupted")
 	}
 	text := redact.Error(err)
-	if m.now == nil {
+	stands := m.stands(ctx)
+	if stands == "" {
 		return text
 	}
-	return fmt.Errorf("%w\nWhere it stands: %s. %s", text, m.now.phase(), prose.Upper(m.goesOn()))
+	return fmt.Errorf("%w\nWhere it stands: %s. %s", text, stands, prose.Upper(m.goesOn()))
+}
+
+// stands is where things stand after the last write; "" where nothing was ever read. Where they cannot be read
+// again, it is how they were before.
+func (m *Migration) stands(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastFor)
+	defer cancel()
+	switch c, err := read(ctx, m.client, m.namespace, &m.options); {
+	case err == nil:
+		m.now = c
+		return c.phase()
+	case m.now == nil:
+		return ""
+	}
+	return "the cluster cannot be read any more; when last read, " + m.now.phase() + ", and a step that was begun since may have been taken"
 }
 
 func (m *Migration) report(end Step, before []corev1.Pod) Report {

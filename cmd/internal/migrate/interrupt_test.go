@@ -1,0 +1,119 @@
+package migrate
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/rest"
+	clienttesting "k8s.io/client-go/testing"
+)
+
+// cutOff interrupts the next write of ReplicationControllers, which is taken all the same.
+func cutOff(client *fake.Clientset, verb string, interrupt func()) {
+	client.PrependReactor(verb, "replicationcontrollers", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		defer interrupt()
+		switch x := a.(type) {
+		case clienttesting.UpdateActionImpl:
+			return true, nil, errors.Join(client.Tracker().Update(x.GetResource(), x.GetObject(), x.GetNamespace()), context.Canceled)
+		case clienttesting.DeleteActionImpl:
+			return true, nil, errors.Join(client.Tracker().Delete(x.GetResource(), x.GetNamespace(), x.GetName()), context.Canceled)
+		}
+		return false, nil, nil
+	})
+}
+
+// TestWhereAnInterruptLeavesThings is told of what the last write has made of them.
+func TestWhereAnInterruptLeavesThings(t *testing.T) {
+	const goesOn = ". The same command continues, and --undo --write goes back"
+	for _, c := range []struct {
+		name   string
+		steps  int // that are taken before
+		verb   string
+		unread bool // once it is interrupted
+		want   string
+	}{
+		{"the record", 0, "update", false, "the ReplicationController owns the pods" + goesOn},
+		{"the release", 2, "update", false, "the ReplicationController is letting go of its pods, and nobody replaces one that ends" + goesOn},
+		{"the release, and no answer after it", 2, "update", true, "the cluster cannot be read any more; when last read, the ReplicationController owns the pods, and a step that was begun since may have been taken" + goesOn},
+		{"the deletion", 7, "delete", false, "the ReplicationController is gone. The same command continues"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := &model{Cluster: scene(3), clock: metav1.Now()}
+			for range c.steps {
+				for _, w := range next(m.Cluster, there).Writes {
+					m.apply(&w)
+				}
+				m.rest()
+			}
+			ctx, interrupt := context.WithCancel(t.Context())
+			client := clientWithout(m.Cluster, nil)
+			cutOff(client, c.verb, interrupt)
+			client.PrependReactor("get", "replicationcontrollers", func(clienttesting.Action) (bool, runtime.Object, error) {
+				return c.unread && ctx.Err() != nil, nil, errors.New("refused")
+			})
+			_, err := (&Migration{client: client, namespace: "shop", options: *there, say: func(Step) {}}).Run(ctx)
+			if want := "interrupted\nWhere it stands: " + c.want; err == nil || err.Error() != want {
+				t.Errorf("it says\n%v, want\n%s", err, want)
+			}
+		})
+	}
+}
+
+// TestPlanIsInterrupted: what cannot be listed any more then is not in the way.
+func TestPlanIsInterrupted(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	client := clientWithout(scene(3), nil)
+	client.PrependReactor("list", "statefulsets", func(clienttesting.Action) (bool, runtime.Object, error) {
+		interrupt()
+		return true, nil, context.Canceled
+	})
+	p, err := (&Migration{client: client, namespace: "shop", options: *there}).Plan(ctx)
+	if p != nil || err == nil || !strings.HasPrefix(err.Error(), "rc/web: interrupted") {
+		t.Errorf("it plans %+v, %v", p, err)
+	}
+}
+
+type transport func(*http.Request) (*http.Response, error)
+
+func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
+
+// TestWritesAreNotCutOff by an interrupt, but for one that is not answered for long.
+func TestWritesAreNotCutOff(t *testing.T) {
+	for _, silent := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, interrupt := context.WithCancel(t.Context())
+			config := &rest.Config{Host: "http://api", Transport: transport(func(r *http.Request) (*http.Response, error) {
+				interrupt()
+				if silent {
+					<-r.Context().Done()
+				}
+				if err := r.Context().Err(); err != nil {
+					return nil, err
+				}
+				return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(`{"kind":"ReplicationController","apiVersion":"v1"}`))}, nil
+			})}
+			m, err := New(config, "shop", *there, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			began, w := time.Now(), write(Update, &corev1.ReplicationController{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}})
+			err = m.write(ctx, &w)
+			if took := time.Since(began); (err != nil) != silent || silent && took != lastFor || !silent && took != 0 {
+				t.Errorf("silent %t: %v after %s", silent, err, took)
+			}
+			if err := m.write(ctx, &w); !errors.Is(err, context.Canceled) {
+				t.Errorf("the next one is sent: %v", err)
+			}
+		})
+	}
+}
