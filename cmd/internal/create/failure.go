@@ -44,7 +44,8 @@ func hints(err error) []string {
 		is   func(error) bool
 		what string
 	}{
-		{apierrors.IsAlreadyExists, "To change what is there, use `loopscope apply`."},
+		{func(err error) bool { return apierrors.IsAlreadyExists(err) && !beingDeleted(err) }, "To change what is there, use `loopscope apply`."},
+		{beingDeleted, "What is being deleted is there until its finalizers are removed: wait for that with `kubectl wait --for=delete`, then create it again."},
 		{missingNamespace, "Create the namespace first, or choose another one with --namespace."},
 	} {
 		if anyOf(err, h.is) {
@@ -65,6 +66,11 @@ func anyOf(err error, is func(error) bool) bool {
 		}
 	}
 	return false
+}
+
+// beingDeleted reports whether the name is taken by an object that is about to go, in the API server's words.
+func beingDeleted(err error) bool {
+	return apierrors.IsAlreadyExists(err) && strings.Contains(err.Error(), "object is being deleted: ")
 }
 
 func missingNamespace(err error) bool {
