@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,6 +12,8 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/loopscope/loopscope/controllers"
+	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
@@ -65,7 +68,7 @@ type Look func(context.Context, Object) (State, error)
 // Follow looks at objects until all are settled, and says what happens meanwhile. round is
 // called before each turn. The error is a *Stuck where one needs somebody.
 func Follow(ctx context.Context, list []Object, round func() Look, say func(Object, string)) error {
-	f := &follower{say: say, began: time.Now(), since: map[Object]time.Time{}, blind: map[Object]time.Time{}, last: map[Object]string{}, alone: map[Object]time.Time{}}
+	f := &follower{say: say, began: time.Now(), since: map[Object]time.Time{}, blind: map[Object]time.Time{}, last: map[Object]string{}, text: map[Object]string{}, alone: map[Object]time.Time{}}
 	for _, o := range list {
 		if o.Loop() != "" {
 			f.left = append(f.left, o)
@@ -91,7 +94,8 @@ type follower struct {
 	left  []Object
 	since map[Object]time.Time // that need somebody
 	blind map[Object]time.Time // that cannot be read
-	last  map[Object]string    // sentence
+	last  map[Object]string    // sentence that was said
+	text  map[Object]string    // of the last look
 	alone map[Object]time.Time // to which no controller comes; far in the future once that was said
 }
 
@@ -149,6 +153,7 @@ func (f *follower) note(o Object, s *State) (done bool, err error) {
 	if s.Overruled != "" {
 		text += " " + s.Overruled
 	}
+	f.text[o] = text
 	done = Complete(s.Sentence) && !s.Pending && s.Overruled == ""
 	if key := keyOf(s.Sentence); key != f.last[o] && (done || !Complete(s.Sentence)) {
 		f.last[o] = key
@@ -206,8 +211,19 @@ func (f *follower) unfinished(ctx context.Context) error {
 	for _, o := range f.left {
 		names = append(names, o.String())
 	}
-	return fmt.Errorf("%s%s: %s. What was written stays; `loopscope explain %s -n %s` says why it is as it is",
-		why, prose.Span(after), prose.Some(names, mostNames), names[0], f.left[0].Namespace)
+	return fmt.Errorf("%s%s: %s. What was written stays; %s", why, prose.Span(after), prose.Some(names, mostNames), f.whereToLook(f.left[0]))
+}
+
+// whereToLook says where to read on about an object. explain reads some kinds alone.
+func (f *follower) whereToLook(o Object) string {
+	if slices.ContainsFunc(controllers.Explained, func(r engine.Registration) bool { return r.Loop.Name == o.Loop() }) {
+		return fmt.Sprintf("`loopscope explain %s -n %s` says why it is as it is", o, o.Namespace)
+	}
+	shows := fmt.Sprintf("`kubectl describe %s -n %s` shows its conditions and events", o, o.Namespace)
+	if f.text[o] == "" {
+		return shows
+	}
+	return fmt.Sprintf("%s. Of %s it was last said: %s", shows, o, f.text[o])
 }
 
 // Round returns a look at the cluster itself, which reads each namespace once.

@@ -98,6 +98,36 @@ func TestFollow(t *testing.T) {
 	}
 }
 
+// The way out that an interrupted watch names is one that there is for the kind.
+func TestFollowSaysWhereToLook(t *testing.T) {
+	for _, c := range []struct {
+		kind, want string
+		unread     bool
+	}{
+		{"Deployment", "deployment/web. What was written stays; `loopscope explain deployment/web -n shop` says why it is as it is", false},
+		{"ReplicaSet", "replicaset/web. What was written stays; `kubectl describe replicaset/web -n shop` shows its conditions and events. Of replicaset/web it was last said: shop/web is moving: starting.", false},
+		{"ReplicaSet", "replicaset/web. What was written stays; `kubectl describe replicaset/web -n shop` shows its conditions and events", true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			o := objectOf("web")
+			o.Kind.Kind = c.kind
+			err := Follow(ctx, []Object{o}, func() Look {
+				return func(context.Context, Object) (State, error) {
+					if c.unread {
+						return State{}, errors.New("refused")
+					}
+					return State{Sentence: moving}, nil
+				}
+			}, func(Object, string) {})
+			if want := "not complete after 10s: " + c.want; err == nil || err.Error() != want {
+				t.Errorf("ends with\n%v, want\n%s", err, want)
+			}
+		})
+	}
+}
+
 // What is settled is not complete before the loops have seen what was written.
 func TestFollowWaitsForTheLoops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
