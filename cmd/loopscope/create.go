@@ -186,9 +186,15 @@ func (o *createOptions) alsoRefused(end error) error {
 
 // foresee prints what the loops will do, beside what is printed for other programs.
 func (o *createOptions) foresee(ctx context.Context, r *create.Request, infos []*resource.Info) error {
+	if len(infos) == 0 {
+		return nil // That is an error by itself.
+	}
 	list, err := r.Foresee(ctx, infos)
 	if err != nil {
 		return err
+	}
+	if len(list) == 0 && r.Unread() {
+		return nil // A Deployment may be what could not be read.
 	}
 	out := o.s.out
 	if r.PrintsObjects() {

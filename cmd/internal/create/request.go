@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/cli-runtime/pkg/resource"
@@ -51,6 +50,7 @@ type Request struct {
 	serverSide bool
 	force      bool
 
+	unread      error // why some of the objects could not be read
 	definitions definitions
 	dryRun      cmdutil.DryRunStrategy
 	validation  string
@@ -326,35 +326,6 @@ func (s *sending) send(info *resource.Info) (runtime.Object, error) {
 		return s.sendDefined(info, by)
 	}
 	return s.r.send(info, s.r.dryRun == cmdutil.DryRunServer)
-}
-
-// afterwards sends the objects once Before has seen all that could be read.
-func (s *sending) afterwards(list *resource.Result) error {
-	var infos []*resource.Info
-	unread := list.Visit(func(info *resource.Info, err error) error {
-		if err == nil {
-			infos = append(infos, info)
-			s.r.definitions.add(info)
-		}
-		return err
-	})
-	if err := s.r.Before(s.ctx, s.r, infos); err != nil {
-		return err
-	}
-	failed := []error{unread}
-	for _, info := range infos {
-		failed = append(failed, s.visit(info, nil))
-	}
-	return joined(failed)
-}
-
-// joined is all errors in a flat list, as a Builder that continues has them.
-func joined(list []error) error {
-	all := utilerrors.NewAggregate(list)
-	if all == nil {
-		return nil
-	}
-	return utilerrors.Flatten(all)
 }
 
 func (s *sending) note(info *resource.Info) {
