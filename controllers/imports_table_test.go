@@ -337,7 +337,7 @@ var rules = []rule{
 	{
 		pkg: "cmd/internal/create", why: "what kubectl is made of reads and sends objects; the loops say what they will do with them",
 		ours: []allowance{traces, vocabulary, wording, masking, driving, {"controllers", "the loops"}, pureOnes[2], pureOnes[3],
-			{"controllers/rollingupdate", "what a migration leaves"}, {"web/plan", "the planned sequence, as what-if has it"}, {"views", "a plan as it is shown"}},
+			{"controllers/rollingupdate", "what a migration leaves"}, {"controllers/diagnosis", "why pods are refused"}, {"web/plan", "the planned sequence, as what-if has it"}, {"views", "a plan as it is shown"}},
 		third: []allowance{
 			{"k8s.io/component-helpers", "what a pod asks for in all"}, {"k8s.io/kubectl", "the parts of kubectl"}, {"k8s.io/cli-runtime", "objects of files, and how they are printed"}, {"github.com/spf13/cobra", "flags"},
 			{"k8s.io/client-go", "the cluster"}, {"k8s.io/apimachinery", "the meta types"}, {"k8s.io/api", "the types of the objects"},

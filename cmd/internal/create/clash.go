@@ -25,10 +25,19 @@ func clashes(w *workload, s *surroundings, in *input) []string {
 		list = append(list, "Deployment "+by+" adopts it and decides on its size from then on, as its selector matches the labels of this ReplicaSet: give it labels that no Deployment selects")
 	}
 	list = append(list, adoptions(w, s, in)...)
-	if account := accountOf(&w.template.Spec); s.accounts != nil && !s.accounts[account] && !in.accounts[[2]string{w.meta.GetNamespace(), account}] {
-		list = append(list, fmt.Sprintf("ServiceAccount %s is not there: no pod can be created before it is", account))
+	if text := s.withoutAccount(&w.template); text != "" {
+		list = append(list, text)
 	}
 	return list
+}
+
+// withoutAccount says that the ServiceAccount of a template is not there; "" where it is, or nobody knows.
+func (s *surroundings) withoutAccount(template *corev1.PodTemplateSpec) string {
+	account := accountOf(&template.Spec)
+	if s.accounts == nil || s.accounts[account] {
+		return ""
+	}
+	return fmt.Sprintf("ServiceAccount %s is not there: no pod can be created before it is", account)
 }
 
 func accountOf(spec *corev1.PodSpec) string {

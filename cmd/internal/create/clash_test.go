@@ -99,10 +99,11 @@ func TestClashes(t *testing.T) {
 		{"pods without an owner that have ended", setOf("web", web, ""), surroundings{accounts: accounts, pods: []corev1.Pod{pod("a", web), ended("b", corev1.PodFailed), ended("c", corev1.PodSucceeded)}}, input{}, "it adopts 1 pod, which nobody owns and its selector matches: a"},
 		{"pods beside a Deployment", deploymentOf("web", web, web), surroundings{accounts: accounts, pods: []corev1.Pod{pod("a", web)}}, input{}, ""},
 		{"no ServiceAccount", robot, surroundings{accounts: accounts}, input{}, "ServiceAccount robot is not there"},
-		{"a ServiceAccount of the same input", robot, surroundings{accounts: accounts}, input{accounts: map[[2]string]bool{{"shop", "robot"}: true}}, ""},
+		{"a ServiceAccount of the same input", robot, surroundings{accounts: map[string]bool{"default": true}}, input{accounts: map[[2]string]bool{{"shop", "robot"}: true}}, ""},
 		{"ServiceAccounts that may not be read", robot, surroundings{}, input{}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			c.s.bring(&c.in, "shop")
 			got := strings.Join(clashes(c.of, &c.s, &c.in), "\n")
 			if c.want == "" && got != "" || !strings.HasPrefix(got, c.want) || strings.Contains(got, "\n") {
 				t.Errorf("clashes %q, want %q", got, c.want)

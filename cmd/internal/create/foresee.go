@@ -81,6 +81,7 @@ type foreseer struct {
 	client kubernetes.Interface
 	input  input
 	around map[string]*surroundings // by namespace
+	first  map[[3]string]string     // the source of what was looked at, by kind, namespace and name
 	// current leaves out what matters beforehand alone.
 	current bool
 }
@@ -114,9 +115,36 @@ func (f *foreseer) foresee(ctx context.Context, info *resource.Info, position in
 		out.Refused = err
 		return out
 	}
+	if name := f.input.unnamed[position]; name != "" { // The dry run has made up one that is not kept.
+		w.meta.SetName(name)
+	}
 	out.Name = w.meta.GetName()
+	if f.again(&out) {
+		return out
+	}
+	if !fresh {
+		w.refused = refusesPods(ctx, f.client, w, &f.input)
+	}
 	f.judge(ctx, &out, of, w, f.surroundings(ctx, info.Namespace, fresh))
 	return out
+}
+
+// again reports whether the input has the same object before, and says what becomes of the second then.
+func (f *foreseer) again(out *Forecast) bool {
+	key := [3]string{out.Kind, out.Namespace, out.Name}
+	first, twice := f.first[key]
+	switch {
+	case !twice:
+		if f.first == nil {
+			f.first = map[[3]string]string{}
+		}
+		f.first[key] = out.Source
+	case f.r.apply:
+		out.Unplanned = "the input changes it a second time, after " + first + ": how that goes depends on how far the first change has come by then; leave one of them out"
+	default:
+		out.Refused = fmt.Errorf("the input has it twice: the API server creates that of %s, and refuses this one; leave one of them out", first)
+	}
+	return twice
 }
 
 // judge says what a workload will do beside what is there.
@@ -204,7 +232,8 @@ type workload struct {
 	meta     metav1.Object
 	selector *metav1.LabelSelector
 	template corev1.PodTemplateSpec
-	observed int64 // the generation that its status is of
+	observed int64  // the generation that its status is of
+	refused  string // why the API server would create none of its pods; "" where it would or was not asked
 }
 
 // owned reports whether a controller has it.
@@ -230,9 +259,9 @@ func workloadOf(kind string, o runtime.Object) (*workload, error) {
 func workloadIn(o runtime.Object) *workload {
 	switch x := o.(type) {
 	case *appsv1.Deployment:
-		return &workload{"Deployment", x, x, x.Spec.Selector, x.Spec.Template, x.Status.ObservedGeneration}
+		return &workload{"Deployment", x, x, x.Spec.Selector, x.Spec.Template, x.Status.ObservedGeneration, ""}
 	case *appsv1.ReplicaSet:
-		return &workload{"ReplicaSet", x, x, x.Spec.Selector, x.Spec.Template, x.Status.ObservedGeneration}
+		return &workload{"ReplicaSet", x, x, x.Spec.Selector, x.Spec.Template, x.Status.ObservedGeneration, ""}
 	case *corev1.ReplicationController:
 		w := &workload{kind: "ReplicationController", object: x, meta: x, selector: &metav1.LabelSelector{MatchLabels: x.Spec.Selector}, observed: x.Status.ObservedGeneration}
 		if x.Spec.Template != nil {

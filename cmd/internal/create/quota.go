@@ -17,9 +17,14 @@ import (
 	"github.com/loopscope/loopscope/telemetry/redact"
 )
 
-// bring adds what the input has of quotas and limits for a namespace. One that is there already is
-// changed by it, and keeps what is used of it.
+// bring adds what the input has of ServiceAccounts, quotas and limits for a namespace. A quota that is there already
+// is changed by it, and keeps what is used of it.
 func (s *surroundings) bring(in *input, namespace string) {
+	for account := range in.accounts {
+		if account[0] == namespace && s.accounts != nil {
+			s.accounts[account[1]] = true
+		}
+	}
 	for i := range in.limits {
 		if l := &in.limits[i]; l.Namespace == namespace {
 			s.limits = slices.DeleteFunc(s.limits, func(x corev1.LimitRange) bool { return x.Name == l.Name })
@@ -97,6 +102,9 @@ func hardOf(q *corev1.ResourceQuota) corev1.ResourceList {
 
 // barred says what refuses every pod of a template, however many there are; "" for nothing.
 func (s *surroundings) barred(template *corev1.PodTemplateSpec) string {
+	if text := s.withoutAccount(template); text != "" && accountOf(&template.Spec) != "default" { // Which every namespace gets soon.
+		return text
+	}
 	pod := s.podOf(template)
 	if text := s.outOfRange(pod); text != "" {
 		return text

@@ -1,7 +1,9 @@
 package create
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/replicaset"
@@ -40,7 +42,7 @@ func (f *Forecast) within(w *workload, s *surroundings, there, stay int64, r *re
 		return 0
 	}
 	room, clash := s.room(&w.template, mostPods(&p)-there)
-	text := s.barred(&w.template)
+	text := cmp.Or(s.barred(&w.template), w.refused)
 	barred := text != "" && newPods(&p) > stay
 	if barred {
 		room = 0
@@ -71,7 +73,10 @@ func (f *Forecast) within(w *workload, s *surroundings, there, stay int64, r *re
 
 // bar tells what refuses every pod more, of something that has so many.
 func (f *Forecast) bar(clash string, there int64) {
-	f.Clashes, f.Unplanned = append(f.Clashes, clash), "no pod could be created"
+	f.Unplanned = "no pod could be created"
+	if !slices.Contains(f.Clashes, clash) {
+		f.Clashes = append(f.Clashes, clash)
+	}
 	if there > 0 {
 		f.Unplanned = "no new pod could be created"
 	}

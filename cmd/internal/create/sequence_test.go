@@ -188,6 +188,25 @@ func TestForeseeMorePods(t *testing.T) {
 	}
 }
 
+// Without its ServiceAccount no pod is planned, but for that which every namespace gets.
+func TestForeseeWithoutAccount(t *testing.T) {
+	for account, c := range map[string]struct{ clash, ends string }{
+		"robot":   {"ServiceAccount robot is not there: no pod can be created before it is", "no new pod could be created"},
+		"default": {"", "complete"},
+	} {
+		w, s := running("1Gi", appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType})
+		w.template.Spec.ServiceAccountName, s.accounts = account, map[string]bool{}
+		f := foreseen(t, w, &s)
+		if said := strings.Join(f.Clashes, "\n"); said != c.clash || f.ends() != c.ends {
+			t.Errorf("%s: in the way %q, in the end %q", account, said, f.ends())
+		}
+		f = Forecast{Clashes: clashes(w, &s, &input{})}
+		if f.bar(f.Clashes[0], 0); len(f.Clashes) != 1 {
+			t.Errorf("it is said twice: %q", f.Clashes)
+		}
+	}
+}
+
 // What old pods of unequal requests give back is what they took.
 func TestForeseeUnequalPods(t *testing.T) {
 	cpu := func(spec *corev1.PodSpec, request string) {

@@ -19,10 +19,12 @@ import (
 type input struct {
 	namespaces map[string]int     // the position of each
 	accounts   map[[2]string]bool // ServiceAccounts by namespace and name
+	classes    map[string]bool    // PriorityClasses
 	quotas     []corev1.ResourceQuota
 	limits     []corev1.LimitRange
 	workloads  []*workload
 	at         map[int]*workload // the same by position
+	unnamed    map[int]string    // what stands for the names that the API server makes up, by position
 }
 
 // add notes an object at a position of the input. What cannot be read the API server refuses.
@@ -47,8 +49,14 @@ func (in *input) add(info *resource.Info, position int) {
 		}
 	case kind.Group == "" && kind.Kind == "ServiceAccount":
 		in.accounts[[2]string{info.Namespace, info.Name}] = true
+	case kind.Group == "scheduling.k8s.io" && kind.Kind == "PriorityClass":
+		if in.classes == nil {
+			in.classes = map[string]bool{}
+		}
+		in.classes[info.Name] = true
 	case registrationOf(kind) != nil:
 		if w, err := workloadOf(kind.Kind, info.Object); err == nil { // Otherwise the API server says what is wrong with it.
+			in.name(w, position)
 			in.workloads, in.at[position] = append(in.workloads, w), w
 		}
 	}
@@ -77,6 +85,22 @@ func (in *input) order(n int) []int {
 // adopts reports whether a Deployment of the input adopts a ReplicaSet.
 func (in *input) adopts(rs *workload) bool {
 	return slices.ContainsFunc(in.workloads, func(d *workload) bool { return d.adopts(rs) })
+}
+
+// name gives a workload whose name the API server makes up one that nothing else has: web-… for one of generateName web-.
+func (in *input) name(w *workload, position int) {
+	if w.meta.GetName() != "" {
+		return
+	}
+	name := w.meta.GetGenerateName() + "…"
+	w.meta.SetName(name)
+	for n := 2; slices.ContainsFunc(in.workloads, w.same); n++ {
+		w.meta.SetName(fmt.Sprintf("%s(%d)", name, n))
+	}
+	if in.unnamed == nil {
+		in.unnamed = map[int]string{}
+	}
+	in.unnamed[position] = w.meta.GetName()
 }
 
 func readInto(o runtime.Object, typed any) error {
