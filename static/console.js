@@ -217,6 +217,8 @@ const sorted = order => {
   if (!rows.length && fresh && !busy()) location.reload()
 }
 let order = null
+// The page of an object whose first sync has ended is another one.
+let other = false
 
 const receive = m => {
   heard = Date.now()
@@ -232,6 +234,8 @@ const receive = m => {
   seq = m.seq
   epoch = m.epoch
   for (const f of m.frags || []) swap(f.id, f.html)
+  other ||= $('#f-first') && m.frags?.some(f => f.id === 'f-head')
+  if (other && !busy()) return location.reload()
   const h1 = $('h1')
   document.title = (h1.dataset.says || h1.textContent) + ' · Loopscope'
   if (m.order) order = m.order

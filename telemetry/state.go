@@ -18,9 +18,10 @@ const (
 type KeyState struct {
 	Key      string    `json:"key"`
 	Phase    KeyPhase  `json:"phase"`
-	Since    time.Time `json:"since"`        // in this phase
-	Due      time.Time `json:"due,omitzero"` // of a waiting key
-	Attempts int       `json:"attempts"`     // failures since the last success
+	Since    time.Time `json:"since"`          // in this phase
+	Taken    time.Time `json:"taken,omitzero"` // by the worker that has it
+	Due      time.Time `json:"due,omitzero"`   // of a waiting key
+	Attempts int       `json:"attempts"`       // failures since the last success
 	Code     string    `json:"code,omitempty"`
 	// Backoff is the delay that the rate limiter gave last.
 	Backoff time.Duration `json:"backoff,omitempty"`

@@ -55,6 +55,9 @@ type Head struct {
 	Numbers   []Number   `json:"numbers"`
 	// Gone is set where its newest sync found it gone.
 	Gone bool `json:"gone,omitempty"`
+	// Processing is since when a sync has been under way that takes long: everything else is from before
+	// it. nil where there is none.
+	Processing *time.Time `json:"processing,omitempty"`
 	// Estimate is when the rollout may complete; nil where none is under way.
 	Estimate *Estimate `json:"estimate,omitempty"`
 	// Part is what is being done with the object from elsewhere; nil for nothing.

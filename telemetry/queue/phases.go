@@ -59,6 +59,7 @@ func (t *keyTable[K]) popped(key K) {
 	defer t.mu.Unlock()
 	e := t.entry(key)
 	e.enter(telemetry.KeyProcessing, t.clock.Now())
+	e.popped = e.since
 	e.taken, e.next = e.next, causeList{}
 	e.took = len(e.taken.kept) > 0
 }
@@ -166,6 +167,9 @@ func (e *keyEntry) state(key string, now time.Time, withCauses bool) (telemetry.
 	case e.phase == "" && !e.due.IsZero():
 		k.Phase, k.Since, causes = telemetry.KeyWaiting, e.armedSince, e.armed
 		k.Code = soonest(e.armed.kept, k.Code)
+	}
+	if k.Phase == telemetry.KeyProcessing || k.Phase == telemetry.KeyDirty {
+		k.Taken = e.popped
 	}
 	if withCauses {
 		k.Causes, k.Folded = slices.Clone(causes.kept), causes.folded

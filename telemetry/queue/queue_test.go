@@ -202,11 +202,16 @@ func TestPhasesOfAKey(t *testing.T) {
 		q.Enqueue("web", saw("four"))
 		k := wantKey(t, q, "web", telemetry.KeyDirty, start.Add(2*time.Second))
 		wantTold(t, "of a dirty key", k.Causes, "three", "four")
+		if !k.Taken.Equal(start.Add(time.Second)) {
+			t.Errorf("taken %v, want when the worker got it", k.Taken)
+		}
 		if s := q.State(); s.Busy != 1 || s.Dirty != 1 || s.Ready != 0 || s.Adds != 2 {
 			t.Errorf("state: %+v", s)
 		}
 		q.Done("web")
-		wantKey(t, q, "web", telemetry.KeyReady, start.Add(3*time.Second))
+		if k := wantKey(t, q, "web", telemetry.KeyReady, start.Add(3*time.Second)); !k.Taken.IsZero() {
+			t.Errorf("a ready key is taken since %v", k.Taken)
+		}
 		w = mustGet(t, q)
 		wantTold(t, "second sync", w.Causes, "three", "four")
 		if !w.Queued.Equal(start.Add(3 * time.Second)) {

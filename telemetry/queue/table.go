@@ -49,6 +49,7 @@ type keyEntry struct {
 	phase  telemetry.KeyPhase // "" for not in the queue and not being processed
 	since  time.Time          // in this phase
 	queued time.Time          // became ready last
+	popped time.Time          // taken by a worker last
 	early  bool               // enqueued before Start, for a cause in next
 
 	next  causeList // of the next sync

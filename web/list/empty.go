@@ -2,17 +2,22 @@ package list
 
 import (
 	"slices"
+	"strings"
+	"time"
 
+	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/address"
 	"github.com/loopscope/loopscope/web/filter"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // empty says why the list is empty, and what would fill it.
 func (s *Pages) empty(l *decision.Loop, all []*entry, terms []filter.Term) *views.Problem {
 	if len(all) == 0 {
-		return s.none(l)
+		return s.none(l, terms)
 	}
 	p := &views.Problem{Code: "no-match", Heading: "Nothing matches " + filter.Join(terms) + "."}
 	for i, t := range terms {
@@ -31,6 +36,9 @@ func (s *Pages) empty(l *decision.Loop, all []*entry, terms []filter.Term) *view
 	if why := s.QueuesUnknown(); why != "" && slices.ContainsFunc(terms, filter.Term.OfQueue) {
 		p.Lines = append(p.Lines, views.Say(why))
 	}
+	if first := s.firstSyncs(l, terms); len(first) > 0 {
+		p.Lines = append(p.Lines, first)
+	}
 	p.Links = append(p.Links, views.Link{Text: "show all", Href: decision.PathOf(l.Name)})
 	return p
 }
@@ -41,13 +49,41 @@ func noMore(l *decision.Loop, terms []filter.Term) *views.Problem {
 		Links: []views.Link{{Text: "the first page", Href: filter.Href(l.Name, terms)}}}
 }
 
-// none says why there is nothing to list, whatever the filter.
-func (s *Pages) none(l *decision.Loop) *views.Problem {
+// firstSyncs names what is not listed before its first sync ends, as far as the terms let it through.
+func (s *Pages) firstSyncs(l *decision.Loop, terms []filter.Term) views.Text {
+	var list []telemetry.Object
+	for key, k := range s.KeysLately(l.Name) {
+		o := telemetry.Object{Loop: l.Name}
+		o.Namespace, o.Name = telemetry.SplitKey(key)
+		if words.ComingOf(k, time.Time{}).None() || !filter.Holds(terms, filter.Values{Namespace: o.Namespace, Name: o.Name, Is: []string{words.Queue(k)}}) {
+			continue
+		}
+		if _, listed := s.Journal.Board().Row(o); !listed {
+			list = append(list, o)
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	first := slices.MinFunc(list, func(a, b telemetry.Object) int { return strings.Compare(a.Key(), b.Key()) })
+	more := len(list) - 1
+	text := views.Say(prose.Plural(len(list), "The first sync of ", "The first syncs of ")).Link(first.Key(), address.Of(first))
+	if more == 0 {
+		return text.Plain(" has not ended yet: it is listed then.")
+	}
+	return text.Plain(" and " + prose.Thousands(more) + " more " + prose.Plural(more, l.One(), l.Many()) + " have not ended yet: they are listed then.")
+}
+
+// none says why there is nothing to list.
+func (s *Pages) none(l *decision.Loop, terms []filter.Term) *views.Problem {
 	if idle := s.Idle(l.Name); idle != nil {
 		return idle
 	}
 	if s.Hides(l.Name) {
 		return &views.Problem{Code: "none-seen", Heading: "There is no " + l.One() + " that you may see.", Lines: []views.Text{s.Rights(l.Name)}}
+	}
+	if first := s.firstSyncs(l, terms); len(first) > 0 {
+		return &views.Problem{Code: "first-sync", Heading: "No " + l.One() + " is listed yet.", Lines: []views.Text{first}}
 	}
 	return &views.Problem{Code: "first-run", Heading: "Change something, and watch the loop decide.",
 		Lines: []views.Text{views.Say("No " + l.One() + " has been synced since ").Clock(s.Window().Since).Plain(" UTC. The first one appears here within a second.")},

@@ -204,6 +204,9 @@ func (x *watchedPage) refresh(ctx context.Context) (rest, wait time.Duration) {
 
 // due reports whether the page has to be drawn.
 func (x *watchedPage) due() bool {
+	if d := x.drawing; d != nil && d.page.Outdated != nil && d.page.Outdated() { // It may have to ask what its reader may see.
+		return true
+	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	now := time.Now()

@@ -40,7 +40,7 @@ const (
 	listRest             = 25
 	// LookEvery is how often a page is looked at without a trace: queues and the
 	// reach of the API server change without one. CalmEvery is how often a page
-	// of one object, which shows none of them, is drawn anew for its clock's sake,
+	// of one object, which shows little of them, is drawn anew for its clock's sake,
 	// and the rows of a list are sent that nobody has in sight.
 	LookEvery, CalmEvery = time.Second, 5 * time.Second
 	// fellBehind is how many traces a page may be late before it is looked

@@ -16,7 +16,7 @@ import (
 )
 
 // head is the sentence of the newest sync.
-func (s *Pages) head(q *page.Query, x *subject.Subject) views.Head {
+func (s *Pages) head(q *page.Query, x *subject.Subject, coming words.Coming) views.Head {
 	if !x.Moment.IsZero() {
 		return s.headThen(q, x)
 	}
@@ -27,6 +27,9 @@ func (s *Pages) head(q *page.Query, x *subject.Subject) views.Head {
 	if x.Unseen() {
 		at = t.Ended
 		sen = words.LastKnown(t.Sentence, at, x.Unknown)
+	}
+	if !coming.None() {
+		sen = coming.Before(sen)
 	}
 	o, _ := words.OutcomeOf(sen.Tone)
 	h := views.Head{Sentence: sen.At(at), Code: sen.Code, State: views.Mark{Tone: o.View, Word: sen.State},
@@ -42,6 +45,9 @@ func (s *Pages) head(q *page.Query, x *subject.Subject) views.Head {
 		h.Sentence = x.Object.Key() + " has no sentence: " + h.Lead.At(at) + "."
 	}
 	h.Gone = t.FoundGone()
+	if coming.Processing {
+		h.Processing = &coming.Since
+	}
 	if x.Unseen() {
 		h.Lead = h.Lead.Still(at)
 		return h
@@ -49,6 +55,9 @@ func (s *Pages) head(q *page.Query, x *subject.Subject) views.Head {
 	h.Estimate = estimateView(s.Estimate(t))
 	if x.OnList {
 		cut.Freeze(&h, t, q.Now)
+	}
+	if !coming.None() { // Its own clock runs on.
+		h.Then = words.First(words.Stop(words.Text(sen.Then, true)))
 	}
 	return h
 }

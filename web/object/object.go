@@ -20,16 +20,20 @@ import (
 
 // objectView is what the pages of both kinds share.
 func (s *Pages) objectView(q *page.Query, x *subject.Subject) views.Object {
+	coming := s.coming(x, q.Now)
 	v := views.Object{Kind: s.KindOf(x.Object.Loop), Namespace: x.Object.Namespace, Name: x.Object.Name,
-		Head: s.head(q, x), Held: s.Held(x.Told()), Sync: s.Of(x.Cursor), Step: s.stepper(x)}
+		Head: s.head(q, x, coming), Held: s.Held(x.Told()), Sync: s.Of(x.Cursor), Step: s.stepper(x)}
 	next := looksNow(x, q.Now)
+	if !coming.None() {
+		next = slices.DeleteFunc(next, func(l views.Look) bool { return !l.At.After(q.Now) })
+	}
 	switch {
 	case !x.Moment.IsZero():
 		views.StillHeld(v.Held, x.Moment)
 	case x.Unseen():
 		s.unseen(&v, x.Newest)
 	default:
-		v.Head.Last, v.Head.Numbers = s.LastLine(x.Newest, next), nextLook(v.Head.Numbers, next)
+		v.Head.Last, v.Head.Numbers = s.LastLine(x.Newest, next, coming), nextLook(v.Head.Numbers, next)
 		found := s.Diagnosis(x.Newest, q.Now).Findings
 		v.Findings, v.Evidence = findingViews(found), s.evidenceOf(q, x.Newest, found)
 		s.Outage().FreezeFindings(v.Held, v.Findings, x.Newest)
@@ -38,7 +42,9 @@ func (s *Pages) objectView(q *page.Query, x *subject.Subject) views.Object {
 	case x.Unseen() || x.Earlier():
 		v.Sync.Next, v.Sync.NextNote = nil, words.TimersEnded
 	case x.Cursor == x.Newest:
-		v.Sync.Next = next
+		if v.Sync.Next = next; !coming.None() {
+			v.Sync.NextNote = words.TimersComing
+		}
 	}
 	v.CauseChain = s.CausesOf(x.Cursor)
 	s.syncRows(&v, q, x)
@@ -150,6 +156,14 @@ func conditionLines(list []decision.Condition) []views.Line {
 // Page is the page of an object: that of its loop's own snapshots, where there is
 // one, and otherwise what all have.
 func (s *Pages) Page(q *page.Query) (*page.Page, error) {
+	p, err := s.pageOf(q)
+	if e, ok := subject.FirstSync(err); ok && !q.Twin {
+		return s.firstSync(q, e), nil
+	}
+	return p, err
+}
+
+func (s *Pages) pageOf(q *page.Query) (*page.Page, error) {
 	var empty decision.Snapshot
 	if l := s.Loops.Of(q.Object.Loop); l.New != nil {
 		empty = l.New()

@@ -39,11 +39,13 @@ func objectParts(v views.Object) []page.Part {
 		{ID: "f-step", View: views.StepPart(v.Step)}, {ID: "f-path", View: views.PathPart(v.Sync)}, {ID: "f-side", View: views.SidePart(v)}}
 }
 
-// keepsUp says what changes the page: its own syncs, those of what it controls, and
-// the clock in its sentence.
+// keepsUp says what changes the page: its own syncs, those of what it controls, the
+// clock in its sentence, and a sync that takes long.
 func (s *Pages) keepsUp(q *page.Query, p *page.Page, x *subject.Subject) {
 	if !x.Unseen() {
 		p.ChangesAt = page.Sooner(q.Now, p.ChangesAt, s.SaidNow(x.Newest, q.Now).ChangesAt)
 	}
 	p.Touches = func(t *telemetry.Trace) bool { return s.Concerns(x.Object, x.Newest, t) }
+	was := s.coming(x, q.Now)
+	p.Outdated = func() bool { return !was.Same(s.coming(x, s.Opts.Now())) }
 }

@@ -62,6 +62,8 @@ type Page struct {
 	Parts []Part
 	// Touches reports whether a trace can change the page; nil for any.
 	Touches func(*telemetry.Trace) bool
+	// Outdated reports whether something that leaves no trace has changed the page; nil for never.
+	Outdated func() bool
 	// ChangesAt is when the clock alone changes a sentence of it; zero for never.
 	ChangesAt time.Time
 	// Rows are those of a list as they would be sorted now, Order their ids, and Lost

@@ -1,6 +1,9 @@
 package source
 
 import (
+	"sync"
+	"time"
+
 	"github.com/loopscope/loopscope/telemetry"
 )
 
@@ -48,5 +51,36 @@ func (s *Source) Keys(loop string) KeyStates {
 	for i := range queue.Keys {
 		keys[queue.Keys[i].Key] = &queue.Keys[i]
 	}
+	return keys
+}
+
+// lateKeys are what queues held a moment ago, by loop.
+type lateKeys struct {
+	mu sync.Mutex
+	of map[string]keysAt
+}
+
+type keysAt struct {
+	looked time.Time
+	keys   KeyStates
+}
+
+// lately is how long it is not looked again what a queue holds, which copies all of it.
+const lately = 900 * time.Millisecond
+
+// KeysLately is what the queue of a loop holds, or held a moment ago.
+func (s *Source) KeysLately(loop string) KeyStates {
+	s.late.mu.Lock()
+	defer s.late.mu.Unlock()
+	now := s.Opts.Now()
+	was, ok := s.late.of[loop]
+	if age := now.Sub(was.looked); ok && age >= 0 && age < lately {
+		return was.keys
+	}
+	if s.late.of == nil {
+		s.late.of = map[string]keysAt{}
+	}
+	keys := s.Keys(loop)
+	s.late.of[loop] = keysAt{now, keys}
 	return keys
 }

@@ -25,6 +25,7 @@ type Source struct {
 	says      facts.Cache[told]
 	estimates facts.Cache[*decision.Estimate]
 	steered   facts.Cache[[]telemetry.Object]
+	late      lateKeys
 }
 
 // New returns the source of those options, of which Journal is required, as one viewer sees it; nil

@@ -216,7 +216,20 @@ func nearest(kept []*telemetry.Trace, seq uint64) *telemetry.Trace {
 
 func distance(a, b uint64) uint64 { return max(a, b) - min(a, b) }
 
-// UnknownObject names what comes nearest to an object that is not there.
+// firstSyncCode is that of the problem that no sync of an object has ended yet.
+const firstSyncCode = "first-sync"
+
+// FirstSync is the problem that no sync of an object has ended yet, where the error is that.
+func FirstSync(err error) (views.Problem, bool) {
+	var e *answer.Problem
+	if errors.As(err, &e) && e.Code == firstSyncCode {
+		return e.Problem, true
+	}
+	return views.Problem{}, false
+}
+
+// UnknownObject says that the first sync of an object has not ended, or names what comes nearest to one
+// that is not there.
 func (s *Finder) UnknownObject(o telemetry.Object) error {
 	kind := s.KindOf(o.Loop)
 	e := answer.NewProblem(http.StatusNotFound, "unknown-object", "No sync of "+kind+" "+prose.Clip(o.Key(), 300)+" has been seen.",
@@ -225,13 +238,23 @@ func (s *Finder) UnknownObject(o telemetry.Object) error {
 		e = answer.NewProblem(http.StatusNotFound, "unknown-object", "There is no "+kind+" "+prose.Clip(o.Key(), 300)+" that you may see.",
 			views.Say("Either no sync since ").Clock(s.Window().Since).Plain(" UTC had that name, or you may not see it. ").Join(s.Rights(o.Loop)))
 	}
+	c := words.ComingOf(s.Keys(o.Loop).Of(o.Key()), time.Time{})
 	if idle := s.Idle(o.Loop); idle != nil && len(s.Journal.Board().List(o.Loop)) == 0 {
 		e = answer.NewProblem(http.StatusNotFound, idle.Code, idle.Heading, idle.Lines...)
+	} else if !c.None() {
+		return s.firstSync(o, c)
 	}
 	for _, t := range s.closest(o) {
 		e = e.Link(t.Key(), address.Of(t.Object))
 	}
 	return e.LinkTo(s.All())
+}
+
+// firstSync says that the first sync of an object has not ended.
+func (s *Finder) firstSync(o telemetry.Object, c words.Coming) error {
+	return answer.NewProblem(http.StatusNotFound, firstSyncCode, "The first sync of "+s.KindOf(o.Loop)+" "+prose.Clip(o.Key(), 300)+" has not ended yet.",
+		words.Stop(words.Text(c.Words(), false)).Plain(" What the sync finds and writes is known when it ends.")).
+		Link("Queues", "/queues").LinkTo(source.ListLink(s.ListOf(o.Loop)))
 }
 
 // closest are up to three objects of the same name elsewhere, or whose name

@@ -11,9 +11,12 @@ import (
 
 // LastLine is the newest sync in one line: what triggered it, what it wrote, and
 // when the loop looks again, the soonest of next. It stands on the first screen, whatever else does.
-func (s *Teller) LastLine(t *telemetry.Trace, next []views.Look) views.Text {
+func (s *Teller) LastLine(t *telemetry.Trace, next []views.Look, coming words.Coming) views.Text {
 	line := views.Say("Last synced ").Since(t.Started).Plain(" ago").Join(s.syncOf(t))
-	if len(next) == 0 {
+	switch {
+	case !coming.None():
+		return line.Plain(".")
+	case len(next) == 0:
 		return line.Plain(". No timer is set: the next change triggers a sync.")
 	}
 	return line.Plain(". Looks again at ").Clock(next[0].At).Plain(", in ").Join(next[0].Why).Plain(" Or earlier, if anything changes.")
