@@ -86,6 +86,96 @@ func TestGoneWithinItsSync(t *testing.T) {
 	}
 }
 
+// setOf is a sync of a ReplicaSet that saw those pods. What woke it and what it did is for the caller to say.
+func setOf(w *world, at time.Time, expect replicaset.Expectations, pods ...replicaset.Pod) *telemetry.Trace {
+	s := &replicaset.Snapshot{Version: 1, Now: at, Kind: "ReplicaSet", Found: true, Namespace: "shop", Name: "web-1", UID: "r", RV: "7", Want: int64(len(pods)), Expect: expect, Pods: pods}
+	x := w.decideReplicaSet(s, script{})
+	x.Rounds = nil
+	return x
+}
+
+// created has the sync create that pod, deleted delete it.
+func created(t *telemetry.Trace, name string) *telemetry.Trace {
+	t.Rounds = []decision.Round{{Verdict: decision.Verdict{Actions: []decision.Action{{Kind: decision.CreatePods, Count: 1}}},
+		Outcomes: []decision.Outcome{{State: decision.Written, Names: []string{name}}}}}
+	return t
+}
+
+func deleted(t *telemetry.Trace, o decision.Outcome, names ...string) *telemetry.Trace {
+	a := decision.Action{Kind: decision.DeletePods}
+	for _, name := range names {
+		a.Victims = append(a.Victims, decision.Victim{Name: name})
+	}
+	t.Rounds = []decision.Round{{Verdict: decision.Verdict{Actions: []decision.Action{a}}, Outcomes: []decision.Outcome{o}}}
+	return t
+}
+
+// TestEndsThatWereOnlyCounted: of a pod whose end was not recorded the snapshots say when it went, or that it
+// may not be in the cache yet.
+func TestEndsThatWereOnlyCounted(t *testing.T) {
+	w := newWorld(t, storyNow)
+	at := func(seconds int) time.Time { return storyNow.Add(time.Duration(seconds) * time.Second) }
+	none := replicaset.Expectations{}
+	waits := replicaset.Expectations{Creates: 3, Since: at(1), Expires: at(301)}
+	pod := replicaset.Pod{Name: "web-1-a", UID: "a", Mine: true, Matches: true, Created: at(1), Phase: "Pending"}
+	written := decision.Outcome{State: decision.Written}
+	quiet := func(from, to int) (list []*telemetry.Trace) {
+		for i := from; i < to; i++ {
+			list = append(list, setOf(w, at(i), none))
+		}
+		return list
+	}
+	for name, c := range map[string]struct {
+		traces []*telemetry.Trace
+		want   string
+	}{
+		"deleted": {append([]*telemetry.Trace{created(setOf(w, at(1), none), pod.Name), setOf(w, at(5), none, pod), deleted(setOf(w, at(10), none, pod), written, pod.Name),
+			setOf(w, at(20), none, pod)}, quiet(40, 400)...), "1.018s not running, 10s terminating, 40s gone"},
+		"deleted, and others were not": {append([]*telemetry.Trace{created(setOf(w, at(1), none), pod.Name),
+			deleted(setOf(w, at(10), none, pod), decision.Outcome{State: decision.Partly, Names: []string{pod.Name}}, pod.Name, "web-1-b")}, quiet(40, 60)...), "1.018s not running, 10s terminating, 40s gone"},
+		"its end with its deletion": {append([]*telemetry.Trace{created(setOf(w, at(1), none), pod.Name), setOf(w, at(5), none, pod)}, quiet(40, 60)...), "1.018s not running, 40s gone"},
+		"gone before it was seen":   {append([]*telemetry.Trace{created(setOf(w, at(1), none), pod.Name), setOf(w, at(2), waits)}, quiet(40, 60)...), "1.018s not running, 40s gone"},
+		"not seen yet":              {[]*telemetry.Trace{created(setOf(w, at(1), none), pod.Name), setOf(w, at(2), waits)}, "1.018s not running"},
+		"just created":              {[]*telemetry.Trace{setOf(w, at(0), none), created(setOf(w, at(1), none), pod.Name)}, "1.018s not running"},
+		"not seen, then seen":       {append([]*telemetry.Trace{created(setOf(w, at(1), none), pod.Name), setOf(w, at(2), waits), setOf(w, at(3), none, pod)}, quiet(40, 60)...), "1.018s not running, 40s gone"},
+	} {
+		lives, _ := timeline.Of(testLoops, c.traces, c.traces[len(c.traces)-1], storyNow)
+		i := slices.IndexFunc(lives, func(l *timeline.Pod) bool { return l.Name == pod.Name })
+		if got := stepsOf(lives[i], storyNow); got != c.want {
+			t.Errorf("%s: its steps are %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// TestManyEndsReadFewSnapshots: where more ends are unknown than snapshots are read, each is no earlier than it was.
+func TestManyEndsReadFewSnapshots(t *testing.T) {
+	w := newWorld(t, storyNow)
+	at := func(seconds int) time.Time { return storyNow.Add(time.Duration(seconds) * time.Second) }
+	const n = 120
+	var pods []replicaset.Pod
+	for i := range n {
+		pods = append(pods, replicaset.Pod{Name: fmt.Sprintf("web-1-%03d", i), UID: fmt.Sprint(i), Mine: true, Matches: true, Created: at(0), Phase: "Pending"})
+	}
+	var traces []*telemetry.Trace
+	for i := range n + 1 { // One goes before each.
+		traces = append(traces, setOf(w, at(i), replicaset.Expectations{}, pods[i:]...))
+	}
+	lives, _ := timeline.Of(testLoops, traces, traces[n], storyNow)
+	exact := 0
+	for i, l := range lives {
+		last := l.Steps[len(l.Steps)-1]
+		if last.Is != timeline.Gone || last.At.Before(at(i+1)) || last.At.After(at(n)) {
+			t.Errorf("%s: %s, and it went after %ds", l.Name, stepsOf(l, storyNow), i+1)
+		}
+		if last.At.Equal(at(i + 1)) {
+			exact++
+		}
+	}
+	if len(lives) != n || exact == 0 || exact == n {
+		t.Errorf("of %d pods the ends of %d are exact", len(lives), exact)
+	}
+}
+
 // TestScopeOfTheStory reads the lanes of the rollout that is stuck.
 func TestScopeOfTheStory(t *testing.T) {
 	w := newWorld(t, storyNow.Add(-2*time.Hour))

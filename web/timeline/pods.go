@@ -77,6 +77,9 @@ func Of(loops decision.Loops, traces []*telemetry.Trace, newest *telemetry.Trace
 	} else {
 		traces = traces[first:]
 	}
+	if later := slices.IndexFunc(traces, func(t *telemetry.Trace) bool { return t.Started.After(newest.Started) }); later >= 0 {
+		traces = traces[:later] // They were recorded while the page was put together.
+	}
 	last = laneSnapshot(loops, newest)
 	of := podTimelines{}
 	if len(traces) > 0 && traces[0] != newest {
@@ -89,7 +92,10 @@ func Of(loops decision.Loops, traces []*telemetry.Trace, newest *telemetry.Trace
 	}
 	if last != nil {
 		of.addSnapshot(last)
-		of.endMissing(newest.Ended)
+		if n := len(traces); n == 0 || traces[n-1] != newest {
+			traces = append(traces[:n:n], newest)
+		}
+		of.endMissing(sightingsOf(loops, traces))
 	}
 	return of.sorted(), last
 }
@@ -147,23 +153,25 @@ func (of podTimelines) addCauses(t *telemetry.Trace) {
 				for _, name := range o.Names {
 					of.of(name).Once(Pending, t.Ended)
 				}
-			case a.Kind == decision.DeletePods && o.State == decision.Written:
-				for _, v := range a.Victims {
-					of.of(v.Name).Once(Terminating, t.Started) // One without a node is gone before the sync ends.
+			case a.Kind == decision.DeletePods:
+				for _, name := range deleted(a, o) {
+					of.of(name).Once(Terminating, t.Started) // One without a node is gone before the sync ends.
 				}
 			}
 		}
 	}
 }
 
-// endMissing ends those that the newest snapshot does not hold: what was recorded of
-// their end came with a sync that is no longer kept.
-func (of podTimelines) endMissing(at time.Time) {
-	for _, l := range of {
-		if l.Pod == nil && l.Furthest() != Pending { // A pod just created is not in the cache yet.
-			l.Once(Gone, at)
-		}
+// deleted are the pods that were, or the first of them where others were not.
+func deleted(a *decision.Action, o *decision.Outcome) []string {
+	if o.State != decision.Written {
+		return o.Names
 	}
+	names := make([]string, len(a.Victims))
+	for i, v := range a.Victims {
+		names[i] = v.Name
+	}
+	return names
 }
 
 func (of podTimelines) sorted() []*Pod {
