@@ -168,7 +168,7 @@ func PodsPart(title string, pods []Pod, note string) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(pods) == 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "<p class=\"sub mid\">It has no pods.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "<p class=\"sub mid\">None.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -24,6 +24,15 @@ func StillPods(list []Pod, at time.Time) {
 	}
 }
 
+// StillReplicaSet is the same of a ReplicaSet: its pods, what it waits to see, and what it chose.
+func StillReplicaSet(v *ReplicaSet, at time.Time) {
+	StillPods(v.Pods, at)
+	v.Expects, v.VictimsNote = v.Expects.Still(at), v.VictimsNote.Still(at)
+	for i := range v.Echoes {
+		v.Echoes[i].Text = v.Echoes[i].Text.Still(at)
+	}
+}
+
 // StillHeld is the same of writes that were held back.
 func StillHeld(list []Held, at time.Time) {
 	for i := range list {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/web/words"
@@ -255,6 +256,49 @@ func TestThenStandsStill(t *testing.T) {
 	for _, want := range []string{"Held back", "last progress 34s ago", "next sync 9m 26s"} {
 		if !strings.Contains(head, want) {
 			t.Errorf("it lacks %q: %s", want, head)
+		}
+	}
+}
+
+// TestReplicaSetThen: the page of a ReplicaSet as of a moment has the image, the pods and the sizes of
+// then, none of which moves on, and not what would be deleted next.
+func TestReplicaSetThen(t *testing.T) {
+	w := newWorld(t, storyNow.Add(-2*time.Hour))
+	then, now := storyNow.Add(-10*time.Minute), storyNow.Add(-5*time.Minute)
+	sync := func(at time.Time, uid, image string, waits replicaset.Expectations, names ...string) {
+		s := &replicaset.Snapshot{Version: 1, Now: at, Kind: "ReplicaSet", Found: true, Namespace: "shop", Name: "web", UID: uid, RV: "7", Want: int64(len(names)), Images: []string{image}, Expect: waits}
+		for _, name := range names {
+			s.Pods = append(s.Pods, replicaset.Pod{Name: name, UID: name, Mine: true, Matches: true, Created: at.Add(-time.Minute), Phase: "Pending", Node: "n", Reason: "ErrImagePull", Since: at.Add(-30 * time.Second)})
+		}
+		w.journal.Record(w.decideReplicaSet(s, script{}))
+	}
+	sync(then, "a", "nginx:1.27", replicaset.Expectations{Deletes: 1, Since: then.Add(-time.Second), Expires: then.Add(5 * time.Minute)}, "web-old-1", "web-old-2")
+	sync(now, "b", "nginx:404", replicaset.Expectations{}, "web-new-1", "web-new-2", "web-new-3")
+	_, h := w.serve(nil)
+	page := func(args string) (string, doc) {
+		_, body := get(t, h.URL, "/replicasets/shop/web"+args)
+		d := parse(t, body)
+		d.sound()
+		return d.one("main"), d
+	}
+	all, d := page("?at=" + then.Add(time.Minute).Format(time.RFC3339))
+	for _, want := range []string{"nginx:1.27", "web-old-1", "web-old-2", "2 pods, as of 2026-11-21 03:04:04 UTC", "wanted 2", "ErrImagePull for 1m 30s", "1 deletion, for 1m 1s"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("as of then it lacks %q: %s", want, all)
+		}
+	}
+	for _, other := range []string{"nginx:404", "wanted 3", "Next to be deleted"} {
+		if strings.Contains(all, other) {
+			t.Errorf("as of then it says %q: %s", other, all)
+		}
+	}
+	if pods := d.one("#f-pods"); strings.Contains(pods, "web-new") || d.running("#f-pods") > 0 || d.running("#f-expects") > 0 {
+		t.Errorf("its pods of then are %s", pods)
+	}
+	all, d = page("")
+	for _, want := range []string{"nginx:404", "web-new-3", "wanted 3", "Next to be deleted"} {
+		if !strings.Contains(all, want) || d.running("#f-pods") == 0 {
+			t.Errorf("as of now it lacks %q: %s", want, all)
 		}
 	}
 }

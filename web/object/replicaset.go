@@ -31,25 +31,39 @@ func (s *Pages) replicaSet(q *page.Query) (*page.Page, error) {
 		return nil, err
 	}
 	v := views.ReplicaSet{Object: s.objectView(q, x)}
-	if owner := x.Newest.Owner; owner != "" {
+	told := x.Told()
+	if owner := told.Owner; owner != "" {
 		v.Owner = &views.Link{Text: owner, Href: address.Of(telemetry.HeadOf(s.Loops, x.Object, owner))}
 	}
-	if snap, err := facts.ReplicaSet(s.Loops, x.Newest); err == nil {
+	if snap, err := facts.ReplicaSet(s.Loops, told); err == nil {
 		v.Images = strings.Join(snap.Images, ", ")
 		v.Expects, v.Echoes = syncs.Expects(snap), echoLines(snap)
-		if !x.Unseen() && !x.Newest.FoundGone() {
-			v.Forecast = Forecast(x.Newest, snap, q.Now)
+		if x.Moment.IsZero() && !x.Unseen() && !told.FoundGone() {
+			v.Forecast = Forecast(told, snap, q.Now)
 		}
 		v.Scope = s.Pods(q.Now, x, snap)
 		v.Pods, v.PodsNote = podsOf(snap)
-		if s.Outage().FreezePods(v.Pods, x.Newest); x.Unseen() {
-			views.StillPods(v.Pods, x.Newest.Ended)
+		if !x.Moment.IsZero() {
+			v.PodsNote += ", as of " + words.DayAndTime(x.Moment)
 		}
 	}
 	v.Head.Part = s.partOf(q, x)
 	v.Victims, v.VictimsNote = s.victimsOf(x)
 	v.Shows = s.replicaSetShows(x)
+	s.still(&v, x)
 	return s.replicaSetPage(q, x, v), nil
+}
+
+// still stops what would move on where the page is not of now.
+func (s *Pages) still(v *views.ReplicaSet, x *subject.Subject) {
+	switch {
+	case !x.Moment.IsZero():
+		views.StillReplicaSet(v, x.Moment)
+	case x.Unseen():
+		views.StillPods(v.Pods, x.Newest.Ended)
+	default:
+		s.Outage().FreezePods(v.Pods, x.Newest)
+	}
 }
 
 func (s *Pages) replicaSetPage(q *page.Query, x *subject.Subject, v views.ReplicaSet) *page.Page {
@@ -70,7 +84,7 @@ func (s *Pages) replicaSetPage(q *page.Query, x *subject.Subject, v views.Replic
 	return p
 }
 
-// podsOf lists the pods that the newest sync saw.
+// podsOf lists the pods that a sync saw.
 func podsOf(snap *replicaset.Snapshot) ([]views.Pod, string) {
 	var rest, good []views.Pod
 	for i := range snap.Pods {

@@ -195,21 +195,27 @@ func (s *Drawer) Pods(at time.Time, x *subject.Subject, snap *replicaset.Snapsho
 		return nil
 	}
 	last := points[len(points)-1]
+	shown := told(x, timeline.PodPoints, last)
 	box, now := scopeBase(points, at, subject.WindowOf(x.Window))
+	box.most = max(box.most, shown.Ceiling)
 	points = box.within(points)
 	known := knownTo(s.Outage(), points, now)
 	v := box.sizes(points, known, now)
 	v.Windows = x.Windows()
-	v.Bounds = []views.ScopeBound{{Y: labelY(box.y(last.Ceiling)), Text: "wanted " + words.Digits(last.Ceiling)}, {Y: "168", Text: "0"}}
-	v.Limits = "M0 " + box.y(last.Ceiling) + "H" + words.Digits(scopeWidth)
+	v.Bounds = []views.ScopeBound{{Y: labelY(box.y(shown.Ceiling)), Text: "wanted " + words.Digits(shown.Ceiling)}, {Y: "168", Text: "0"}}
+	v.Limits = "M0 " + box.y(shown.Ceiling) + "H" + words.Digits(scopeWidth)
 	box.marks(v, x, points, known, time.Time{})
-	v.Legend = []views.ScopeLegend{{Class: "p-lim", Name: "wanted", Value: words.Digits(last.Ceiling)},
-		{Class: "p-new", Name: "pods", Value: words.Digits(last.NewSize)}, {Class: "p-av", Name: "available", Value: words.Digits(last.Available)}}
+	v.Legend = podLegend(shown)
 	v.Lanes = []views.ScopeLane{s.lane(box, s.KindOf(x.Object.Loop)+" syncs", points)}
 	s.setLanes(v, x, box, known)
 	s.Outage().FreezeLanes(v, x.Newest)
 	v.Label = "Pods from " + v.Span + " UTC. " + words.Digits(last.Ceiling) + " wanted, " + words.Digits(last.NewSize) + " present, " + words.Digits(last.Available) + " available." + laneFinding(v, at)
 	return v
+}
+
+func podLegend(p timeline.Point) []views.ScopeLegend {
+	return []views.ScopeLegend{{Class: "p-lim", Name: "wanted", Value: words.Digits(p.Ceiling)},
+		{Class: "p-new", Name: "pods", Value: words.Digits(p.NewSize)}, {Class: "p-av", Name: "available", Value: words.Digits(p.Available)}}
 }
 
 func (s *Drawer) setLanes(v *views.Scope, x *subject.Subject, b scopeBox, now time.Time) {

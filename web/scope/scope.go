@@ -68,7 +68,7 @@ func (s *Drawer) rollout(at time.Time, x *subject.Subject, who cast) *views.Scop
 		v.Bounds = append(v.Bounds, views.ScopeBound{Y: labelY(box.y(bounds.Floor)), Text: fmt.Sprintf("floor %d", bounds.Floor)})
 	}
 	box.marks(v, x, points, known, deadlineOf(x.Newest))
-	v.Legend = legend(last, facts.NumbersOf(x.Newest))
+	v.Legend = legend(told(x, timeline.Points, last), facts.NumbersOf(x.Told()))
 	v.Lanes = append(v.Lanes, s.lane(box, s.KindOf(x.Object.Loop)+" syncs", points))
 	if len(who.of) > 0 {
 		v.Lanes = append(v.Lanes, s.lane(box, s.KindOf(who.of[0].Loop)+" syncs", s.pointsOf(who.of, box.from)))
@@ -265,6 +265,14 @@ func lastBounded(points []timeline.Point) (last timeline.Point, ended time.Time)
 		ended = p.At
 	}
 	return points[len(points)-1], ended
+}
+
+// told is the sizes beside the picture: the last, or those of the moment that the address names.
+func told(x *subject.Subject, points func([]*telemetry.Trace) []timeline.Point, last timeline.Point) timeline.Point {
+	if then := points([]*telemetry.Trace{x.Cursor}); !x.Moment.IsZero() && len(then) > 0 {
+		return then[0]
+	}
+	return last
 }
 
 func legend(last timeline.Point, n facts.Numbers) []views.ScopeLegend {
