@@ -24,9 +24,8 @@ func StillPods(list []Pod, at time.Time) {
 	}
 }
 
-// StillReplicaSet is the same of a ReplicaSet: its pods, what it waits to see, and what it chose.
+// StillReplicaSet is the same of what a ReplicaSet waits to see, and of what it chose.
 func StillReplicaSet(v *ReplicaSet, at time.Time) {
-	StillPods(v.Pods, at)
 	v.Expects, v.VictimsNote = v.Expects.Still(at), v.VictimsNote.Still(at)
 	for i := range v.Echoes {
 		v.Echoes[i].Text = v.Echoes[i].Text.Still(at)

@@ -302,3 +302,24 @@ func TestReplicaSetThen(t *testing.T) {
 		}
 	}
 }
+
+// TestDeploymentThen: the page of a Deployment as of a moment has the revision and the ReplicaSets of then,
+// with what was so of those.
+func TestDeploymentThen(t *testing.T) {
+	w := newWorld(t, storyNow.Add(-2*time.Hour))
+	stuckRollout(w)
+	_, h := w.serve(nil)
+	page := func(args string) (about, sets string) {
+		_, body := get(t, h.URL, "/deployments/shop/web"+args)
+		d := parse(t, body)
+		d.sound()
+		return d.one("#f-about"), d.one("#f-sets")
+	}
+	about, sets := page("?at=" + storyNow.Add(-30*time.Minute).Format(time.RFC3339))
+	if !strings.Contains(about, "revision 1") || strings.Contains(sets, "web:3.4.0") || !strings.Contains(sets, "web:3.3.2") || !strings.Contains(sets, "settled 10 10") || strings.Contains(sets, "waiting") {
+		t.Errorf("as of then it says %q, and its ReplicaSets are %s", about, sets)
+	}
+	if about, sets = page(""); !strings.Contains(about, "revision 2") || !strings.Contains(sets, "web:3.4.0") || !strings.Contains(sets, "waiting") {
+		t.Errorf("as of now it says %q, and its ReplicaSets are %s", about, sets)
+	}
+}

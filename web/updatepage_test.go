@@ -79,6 +79,31 @@ func TestUpdatePage(t *testing.T) {
 	}
 }
 
+// TestUpdateThen: the page of a rolling update as of a moment has the ReplicationControllers of then, and
+// the pods that it waited for.
+func TestUpdateThen(t *testing.T) {
+	w, namespace := updateWorld(t, "floor")
+	w.goldenUpdateOf("../controllers/rollingupdate/testdata/golden/complete.txtar", namespace, 20*time.Minute)
+	_, h := w.serve(nil)
+	page := func(args string) doc {
+		_, body := get(t, h.URL, "/rollingupdates/"+namespace+"/web"+args)
+		d := parse(t, body)
+		d.sound()
+		return d
+	}
+	of := "/replicationcontrollers/" + namespace + "/"
+	d := page("?at=2026-03-01T12:01:00Z")
+	if got := strings.Join(linksIn(d, "#f-sets"), " "); got != of+"web-6d5 "+of+"web" {
+		t.Errorf("as of then it leads to %q", got)
+	}
+	if got := d.one("#f-pods"); !strings.Contains(got, "Pods of web-6d5 1 pod, as of 2026-03-01 12:01:00 UTC") || !strings.Contains(got, "web-6d5-x7k9f") || d.running("#f-pods") > 0 {
+		t.Errorf("its pods of then are %q", got)
+	}
+	if got := strings.Join(linksIn(page(""), "#f-sets"), " "); got != of+"web" {
+		t.Errorf("as of now it leads to %q", got)
+	}
+}
+
 // linksIn are the addresses to which the links of a part lead.
 func linksIn(d doc, part string) (hrefs []string) {
 	for _, within := range d.all(part) {

@@ -24,7 +24,7 @@ func (s *Pages) deployment(q *page.Query) (*page.Page, error) {
 		return nil, err
 	}
 	v := views.Deployment{Object: s.objectView(q, x)}
-	if snap, err := facts.Deployment(s.Loops, x.Newest); err == nil {
+	if snap, err := facts.Deployment(s.Loops, x.Told()); err == nil {
 		v.Revision, v.Strategy = snap.Revision, snap.Strategy
 		v.Sets = s.sets(q, x, snap)
 		revisions(x, v.Sets, snap)
@@ -55,18 +55,14 @@ func titleOf(v views.Object) string {
 	return v.Namespace + "/" + v.Name + " " + v.Head.Verb + " " + v.Head.State.Word
 }
 
-// sets are the ReplicaSets that the newest sync saw, the newest revision first,
-// each with its own newest outcome.
+// sets are the ReplicaSets that the sync saw of which the page tells, the newest revision
+// first, each with its own outcome at that time.
 func (s *Pages) sets(q *page.Query, x *subject.Subject, snap *deployment.Snapshot) []views.Set {
-	states := map[string]*telemetry.Trace{}
-	for _, t := range s.Children(x.Object) {
-		states[t.Name] = t
-	}
 	list := make([]views.Set, 0, len(snap.ReplicaSets))
 	for i := range snap.ReplicaSets {
 		v := s.setOf(snap, &snap.ReplicaSets[i])
-		if own := states[snap.ReplicaSets[i].Name]; own != nil {
-			said := s.SaidNow(own, q.Now)
+		if own := s.beside(x, telemetry.Object{Loop: replicaset.Loop.Name, Namespace: snap.Namespace, Name: snap.ReplicaSets[i].Name}); own != nil && own.Owner == x.Object.Name {
+			said := s.saidOf(q, x, own)
 			o, _ := words.OutcomeOf(said.Tone)
 			v.State = &views.Mark{Tone: o.View, Word: said.State}
 		}

@@ -42,28 +42,15 @@ func (s *Pages) replicaSet(q *page.Query) (*page.Page, error) {
 			v.Forecast = Forecast(told, snap, q.Now)
 		}
 		v.Scope = s.Pods(q.Now, x, snap)
-		v.Pods, v.PodsNote = podsOf(snap)
-		if !x.Moment.IsZero() {
-			v.PodsNote += ", as of " + words.DayAndTime(x.Moment)
-		}
+		v.Pods, v.PodsNote = s.podsThen(x, told, snap)
 	}
 	v.Head.Part = s.partOf(q, x)
 	v.Victims, v.VictimsNote = s.victimsOf(x)
 	v.Shows = s.replicaSetShows(x)
-	s.still(&v, x)
-	return s.replicaSetPage(q, x, v), nil
-}
-
-// still stops what would move on where the page is not of now.
-func (s *Pages) still(v *views.ReplicaSet, x *subject.Subject) {
-	switch {
-	case !x.Moment.IsZero():
-		views.StillReplicaSet(v, x.Moment)
-	case x.Unseen():
-		views.StillPods(v.Pods, x.Newest.Ended)
-	default:
-		s.Outage().FreezePods(v.Pods, x.Newest)
+	if !x.Moment.IsZero() {
+		views.StillReplicaSet(&v, x.Moment)
 	}
+	return s.replicaSetPage(q, x, v), nil
 }
 
 func (s *Pages) replicaSetPage(q *page.Query, x *subject.Subject, v views.ReplicaSet) *page.Page {

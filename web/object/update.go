@@ -26,6 +26,8 @@ func (s *Pages) update(q *page.Query) (*page.Page, error) {
 	v.Plain = true
 	if snap, err := facts.RollingUpdate(s.Loops, x.Newest); err == nil {
 		v.Scope = s.Update(q.Now, x, snap)
+	}
+	if snap, err := facts.RollingUpdate(s.Loops, x.Told()); err == nil {
 		v.Controllers = s.controllers(q, x, snap)
 		v.ControllersNote = wantedNote(v.Controllers)
 		s.podsOfUpdate(&v, x, snap)
@@ -47,8 +49,8 @@ func (s *Pages) updatePage(q *page.Query, x *subject.Subject, v views.Update) *p
 // controllers are the new one and the old one, as far as they exist.
 func (s *Pages) controllers(q *page.Query, x *subject.Subject, snap *rollingupdate.Snapshot) []views.Set {
 	states := map[string]*telemetry.Trace{}
-	for _, o := range s.Steered(x.Newest) {
-		if t, ok := s.Journal.Board().Get(o); ok {
+	for _, o := range s.Steered(x.Told()) {
+		if t := s.beside(x, o); t != nil {
 			states[o.Name] = t
 		}
 	}
@@ -59,13 +61,13 @@ func (s *Pages) controllers(q *page.Query, x *subject.Subject, snap *rollingupda
 		}
 		v := views.Set{Revision: role, Own: c.Name, Href: address.Page(replicaset.ControllerLoop.Name, snap.Namespace, c.Name), Images: imagesOf(c), Size: c.Size, Available: available, New: c == snap.New}
 		if own := states[c.Name]; own != nil {
-			said := s.SaidNow(own, q.Now)
+			said := s.saidOf(q, x, own)
 			o, _ := words.OutcomeOf(said.Tone)
 			v.State = &views.Mark{Tone: o.View, Word: said.State}
 		}
 		list = append(list, v)
 	}
-	n := facts.NumbersOf(x.Newest)
+	n := facts.NumbersOf(x.Told())
 	add(snap.New, "new", n.Or("newAvailable"))
 	role, available := "old", n.OldAvailable()
 	if snap.New == nil {
@@ -101,17 +103,16 @@ func (s *Pages) podsOfUpdate(v *views.Update, x *subject.Subject, snap *rollingu
 		return
 	}
 	v.PodsTitle = "Pods of " + c.Name
-	for _, o := range s.Steered(x.Newest) {
+	for _, o := range s.Steered(x.Told()) {
 		if o.Name != c.Name {
 			continue
 		}
-		t, ok := s.Journal.Board().Get(o)
-		if !ok {
+		t := s.beside(x, o)
+		if t == nil {
 			return
 		}
 		if own, err := facts.ReplicaSet(s.Loops, t); err == nil {
-			v.Pods, v.PodsNote = podsOf(own)
-			s.Outage().FreezePods(v.Pods, t)
+			v.Pods, v.PodsNote = s.podsThen(x, t, own)
 		}
 	}
 }
