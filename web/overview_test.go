@@ -3,6 +3,7 @@ package web
 import (
 	"math/rand/v2"
 	"net/http"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/views"
@@ -31,6 +33,32 @@ func TestOverviewFiltersByImageAndManager(t *testing.T) {
 		}
 		if got := strings.Join(found, " "); got != want {
 			t.Errorf("%s finds %q, want %q", query, got, want)
+		}
+	}
+}
+
+// TestListsFilterByImage: ReplicationControllers and rolling updates are found by the images of their
+// templates, too, and an update by the one that is asked for.
+func TestListsFilterByImage(t *testing.T) {
+	w := newWorld(t, storyNow)
+	pay := w.decideReplicaSet(&replicaset.Snapshot{Version: 1, Kind: "ReplicationController", Found: true, Now: storyNow, Namespace: "shop", Name: "pay", Images: []string{"nginx:1.27"}}, script{})
+	pay.Loop = "replicationcontroller"
+	w.journal.Record(pay)
+	for _, name := range []string{"floor", "begin"} {
+		w.goldenUpdate("../controllers/rollingupdate/testdata/golden/" + name + ".txtar")
+	}
+	_, h := w.serve(nil)
+	for _, c := range []struct{ loop, query, want string }{
+		{"replicationcontroller", "image:nginx", "pay"}, {"replicationcontroller", "image:2.0", ""}, {"replicationcontroller", "-image:nginx", ""},
+		{"rollingupdate", "image:web:1 ns:update-floor", "web"}, {"rollingupdate", "image:web:2 ns:update-floor", "web"}, {"rollingupdate", "image:web:2 ns:update-begin", "web"}, {"rollingupdate", "image:web:3", ""},
+	} {
+		_, body := get(t, h.URL, filter.Href(c.loop, filter.Parse(c.query)))
+		var found []string
+		for _, a := range parse(t, body).all("a.row") {
+			found = append(found, path.Base(attr(a, "href")))
+		}
+		if got := strings.Join(found, " "); got != c.want {
+			t.Errorf("%s %s finds %q, want %q", c.loop, c.query, got, c.want)
 		}
 	}
 }

@@ -49,7 +49,7 @@ func (e *entry) filterValues() filter.Values {
 		e.known = filter.Values{
 			Namespace: e.Trace.Namespace, Name: e.Trace.Name, At: facts.Deciding(e.Trace), Is: []string{outcomeWord(e.place), e.queue},
 			Reasons:  sync.OnceValue(func() []string { return reasonsOf(e.Trace, e.said) }),
-			Images:   sync.OnceValue(func() []string { return e.s.imagesOf(e.Trace) }),
+			Images:   sync.OnceValue(func() []string { return facts.Images(e.s.Loops, e.Trace) }),
 			Managers: sync.OnceValue(func() []string { return e.s.managersOf(e.Trace.Object) }),
 		}
 	})

@@ -6,7 +6,6 @@ import (
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
-	"github.com/loopscope/loopscope/web/facts"
 	"github.com/loopscope/loopscope/web/sight"
 	"github.com/loopscope/loopscope/web/source"
 	"github.com/loopscope/loopscope/web/timeline"
@@ -75,14 +74,6 @@ func stepTo(points []views.SparkPoint, p views.SparkPoint) []views.SparkPoint {
 		}
 	}
 	return append(points, p)
-}
-
-// imagesOf are the images of the template that a sync saw.
-func (s *Pages) imagesOf(t *telemetry.Trace) []string {
-	if snap, err := facts.Deployment(s.Loops, t); err == nil {
-		return snap.Images
-	}
-	return nil // No snapshot, no image: no term finds it.
 }
 
 // managersOf are the programs that changed an object or its children, as the
