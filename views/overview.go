@@ -89,8 +89,10 @@ type Meter struct {
 	Not     int64 `json:"notAvailable"`
 	Floor   int64 `json:"floor"`
 	Ceiling int64 `json:"ceiling"`
-	Ticked  bool  `json:"-"`
-	Tone    Tone  `json:"-"`
+	// Alike is set where no pods are told from others: New are all that are available.
+	Alike  bool `json:"alike,omitempty"`
+	Ticked bool `json:"-"`
+	Tone   Tone `json:"-"`
 }
 
 // share is n of the ceiling on a scale of 100.

@@ -63,6 +63,20 @@ func TestListsFilterByImage(t *testing.T) {
 	}
 }
 
+// TestHeadlineOfFew: the headline of a list is English, however few there are.
+func TestHeadlineOfFew(t *testing.T) {
+	w := newWorld(t, storyNow)
+	_, h := w.serve(nil)
+	for _, c := range []struct{ name, want string }{
+		{"a", "The only Deployment needs no action."}, {"b", "Both Deployments need no action."}, {"c", "All 3 Deployments need no action."},
+	} {
+		w.journal.Record(plain("shop", c.name))
+		if _, body := get(t, h.URL, "/deployments"); !strings.Contains(parse(t, body).one("main"), c.want) {
+			t.Errorf("with %s it does not say %q", c.name, c.want)
+		}
+	}
+}
+
 // TestSparks: a row that needs attention has the steps of its sizes, as its
 // syncs saw them; a settled one has none, nor one of which nothing is known.
 func TestSparks(t *testing.T) {

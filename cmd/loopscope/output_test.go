@@ -36,6 +36,18 @@ func twoRows(t *testing.T) string {
 	return server.URL
 }
 
+// TestTopCountsPods: only where new pods are told from old ones are they told apart.
+func TestTopCountsPods(t *testing.T) {
+	for want, m := range map[string]topMeter{
+		"1 new, 2 old, 3 not available (2 to 4)": {New: 1, Old: 2, Not: 3, Floor: 2, Ceiling: 4},
+		"0 available, 2 not available":           {Not: 2, Ceiling: 2, Alike: true},
+	} {
+		if got := (topRow{Meter: &m}).pods(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // TestTopOutputs: each format has the rows, and what is no row does not stand among those
 // that a program reads.
 func TestTopOutputs(t *testing.T) {

@@ -156,7 +156,7 @@ func (o *topOptions) run(ctx context.Context, s streams, terms []string) error {
 		return err
 	}
 	if !o.all && len(list.rows) == 0 {
-		list.note += "\n-A lists the Deployments of every namespace."
+		list.note += "\n-A lists the " + app.Loops().Of(o.loop).Many() + " of every namespace."
 	}
 	if err = o.print(s, p, list); err == nil && o.exitCode && slices.ContainsFunc(list.rows, func(r topRow) bool { return r.State.Tone == "fail" || r.State.Tone == "wait" }) {
 		return needsYou{}

@@ -65,7 +65,8 @@ func TestTop(t *testing.T) {
 		want string
 	}{
 		{[]string{"top"}, "Nothing matches"},
-		{[]string{"top"}, "-A lists"},
+		{[]string{"top"}, "-A lists the Deployments of every namespace."},
+		{[]string{"top", "--loop", "replicationcontroller"}, "-A lists the ReplicationControllers of every namespace."},
 		{[]string{"top", "-n", "shop"}, "cannot pull"},
 		{[]string{"top", "-A", "is:waiting"}, "cannot pull"},
 		{[]string{"top", "-A", "is:failed"}, "Nothing matches"},
@@ -169,7 +170,7 @@ func FuzzPageText(f *testing.F) {
 // TestTopInAnOutage marks the rows that are of before it, and says in the story as of when it is.
 func TestTopInAnOutage(t *testing.T) {
 	answers := map[string]string{
-		"/deployments.json": `{"now":"2026-03-01T20:05:00Z","cluster":"dev","notice":{"title":"The API server does not answer","text":"Since 20:01:07."},"page":{"headline":"All 2 Deployments need no action.","groups":[{"rows":[
+		"/deployments.json": `{"now":"2026-03-01T20:05:00Z","cluster":"dev","notice":{"title":"The API server does not answer","text":"Since 20:01:07."},"page":{"headline":"Both Deployments need no action.","groups":[{"rows":[
 			{"namespace":"shop","name":"idle","state":{"tone":"ok","word":"settled"},"since":"3m 2s","asOf":"2026-03-01T20:01:07.5Z","why":"3 of 3 available.","queue":"idle","queueNote":"no timer"},
 			{"namespace":"shop","name":"due","state":{"tone":"wait","word":"waiting"},"since":[{"since":"2026-03-01T20:04:48Z"}],"why":"The API server does not answer.","queue":"back-off","queueNote":""}]}]}}`,
 		"/deployments/shop/idle/story.json": `{"page":{"story":{"began":"2026-03-01T20:00:00Z","asOf":"2026-03-01T20:01:07.5Z","text":"shop/idle is moving.","counts":{"syncs":4,"writes":2,"conflicts":1,"unanswered":3,"outages":1},

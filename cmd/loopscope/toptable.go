@@ -145,6 +145,9 @@ func (r topRow) pods() string {
 	if m == nil {
 		return r.Numbers
 	}
+	if m.Alike {
+		return fmt.Sprintf("%d available, %d not available", m.New, m.Not)
+	}
 	return fmt.Sprintf("%d new, %d old, %d not available (%d to %d)", m.New, m.Old, m.Not, m.Floor, m.Ceiling)
 }
 

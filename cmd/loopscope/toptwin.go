@@ -55,6 +55,7 @@ type topMeter struct {
 	Not     int64 `json:"notAvailable"`
 	Floor   int64 `json:"floor"`
 	Ceiling int64 `json:"ceiling"`
+	Alike   bool  `json:"alike"` // New are all that are available.
 }
 
 type mark struct {

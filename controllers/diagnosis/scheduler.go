@@ -78,6 +78,8 @@ func unschedulable(message string) shortage {
 		s.said = "of " + total + " nodes, " + prose.ClipMiddle(strings.Join(said, ", "), longest)
 	case total == "1":
 		s.said = "the only node " + prose.ClipMiddle(what, longest)
+	case total == "2":
+		s.said = "both nodes " + prose.ClipMiddle(what, longest)
 	default:
 		s.said = "all " + total + " nodes " + prose.ClipMiddle(what, longest)
 	}

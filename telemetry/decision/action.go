@@ -41,7 +41,8 @@ func (k ActionKind) Verb() string {
 }
 
 // pasts are the verbs of requests when they are done.
-var pasts = map[string]string{"create": "created", "update": "updated", "patch": "patched", "apply": "applied", "delete": "deleted", "scale": "scaled", "label": "labelled"}
+var pasts = map[string]string{"create": "created", "update": "updated", "patch": "patched", "apply": "applied", "delete": "deleted", "scale": "scaled", "label": "labelled",
+	"adopt": "adopted", "release": "released"}
 
 // Past is the Verb when it is done: "updated the status of".
 func (k ActionKind) Past() string {

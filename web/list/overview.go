@@ -165,6 +165,8 @@ func (s *Pages) headline(l *decision.Loop, all []*entry) string {
 		return "No " + kind + "s" + cmp.Or(seen, " yet") + "."
 	case failed == 0 && waiting == 0 && len(all) == 1:
 		return "The only " + kind + seen + " needs no action."
+	case failed == 0 && waiting == 0 && len(all) == 2:
+		return "Both " + kind + "s" + seen + " need no action."
 	case failed == 0 && waiting == 0:
 		return "All " + prose.Thousands(len(all)) + " " + kind + "s" + seen + " need no action."
 	case failed == 0:

@@ -95,6 +95,8 @@ func meterOf(n facts.Numbers, tone views.Tone) *views.Meter {
 	m := &views.Meter{New: available, Ceiling: ceiling, Tone: tone}
 	if fresh, ok := n.Count("newAvailable"); ok {
 		m.New, m.Old = fresh, n.OldAvailable()
+	} else {
+		m.Alike = true
 	}
 	m.Not = max(0, pods-m.New-m.Old)
 	m.Ceiling = max(m.Ceiling, m.New+m.Old+m.Not) // Somebody may have made more than are allowed.

@@ -1,12 +1,12 @@
 package object
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/loopscope/loopscope/telemetry"
-	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/facts"
@@ -112,49 +112,7 @@ func burstRow(x *subject.Subject, burst []*telemetry.Trace) views.SyncRow {
 	return r
 }
 
-// burstDid is what the writes of a burst came to: each size from its first value
-// to its last, the pods counted.
+// burstDid is what the writes of a burst came to.
 func burstDid(burst []*telemetry.Trace) string {
-	sizes, order := map[string]decision.Size{}, []string{}
-	var created, deleted int64
-	var other []string
-	for _, t := range burst {
-		for _, r := range t.Rounds {
-			for i := range r.Verdict.Actions {
-				a, o := &r.Verdict.Actions[i], facts.OutcomeAt(r, i)
-				own := words.Own(a.Target.Kind, a.Target.Name)
-				switch {
-				case !facts.Taken(o):
-				case a.Kind == decision.CreatePods:
-					created += max(o.Done, int64(len(o.Names)))
-				case a.Kind == decision.DeletePods:
-					deleted += max(o.Done, int64(len(o.Names)))
-				case a.Size != nil && (a.Size.From != a.Size.To || a.Kind == decision.CreateReplicaSet):
-					z, known := sizes[own]
-					if !known {
-						z, order = *a.Size, append(order, own)
-					}
-					z.To = a.Size.To
-					sizes[own] = z
-				default:
-					other = append(other, words.Verb(a.Kind)+" "+a.Target.Kind+" "+own)
-				}
-			}
-		}
-	}
-	var parts []string
-	for _, own := range order {
-		parts = append(parts, own+" "+words.Digits(sizes[own].From)+" → "+words.Digits(sizes[own].To))
-	}
-	if created > 0 {
-		parts = append(parts, "created "+prose.Count(created, "pod"))
-	}
-	if deleted > 0 {
-		parts = append(parts, "deleted "+prose.Count(deleted, "pod"))
-	}
-	parts = append(parts, slices.Compact(other)...)
-	if len(parts) == 0 {
-		return "status only"
-	}
-	return prose.Clip(strings.Join(parts, ", "), 200)
+	return prose.Clip(cmp.Or(words.DidTogether(burst...), "status only"), 200)
 }

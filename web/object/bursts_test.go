@@ -29,7 +29,7 @@ func TestBursts(t *testing.T) {
 		sync(20*time.Second, nil), sync(time.Minute, nil),
 	}
 	bursts := timeline.Bursts(kept)
-	if len(bursts) != 3 || len(bursts[0]) != 3 || burstDid(bursts[0]) != "abc 4 → 1" {
+	if len(bursts) != 3 || len(bursts[0]) != 3 || burstDid(bursts[0]) != "scaled abc 4 → 1" {
 		t.Fatalf("%d bursts, the first of %d: %s", len(bursts), len(bursts[0]), burstDid(bursts[0]))
 	}
 	for range 40 {

@@ -113,15 +113,13 @@ func whyShort(t *telemetry.Trace) string {
 	if !ok {
 		return "not recorded"
 	}
-	text := words.Cause(c.Kind)
+	text := words.CauseFor(c)
 	if c.Object != "" {
 		kind, name, _ := strings.Cut(c.Object, " ")
 		if name != t.Name {
 			kind += " " + words.Own(kind, name)
 		}
-		text += " " + kind
-	} else if c.Code != "" {
-		text += ": " + words.Timer(c.Code)
+		text = words.Cause(c.Kind) + " " + kind
 	}
 	if len(c.Fields) > 0 {
 		text += ", " + words.Change(c.Fields[0])

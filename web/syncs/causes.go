@@ -19,6 +19,8 @@ const (
 	// causeChainSteps is how many steps of a chain stand beside a sync, causeChainSyncs how
 	// many syncs of each object of the family it is looked for in.
 	causeChainSteps, causeChainSyncs = 9, 120
+	// mostWrites is how many writes of a step are named.
+	mostWrites = 3
 )
 
 // CausesOf is how a sync came about: the nearest steps of its
@@ -138,50 +140,22 @@ func changeStep(e *telemetry.Cause) views.Text {
 func (c *causeSteps) sync(l *telemetry.Link) views.CauseStep {
 	step := views.CauseStep{At: l.Sync.Started, Wrote: len(l.Writes) > 0, Text: views.Say(c.kindOf(l.Sync.Loop)+" ").
 		Link("#"+words.Digits(l.Sync.Seq), address.SyncOf(l.Sync.Object, l.Sync.Epoch, l.Sync.Seq)).Plain(" ")}
-	var parts, rvs []string
+	var rvs []string
 	for i := range l.Writes {
-		parts = append(parts, writeWord(&l.Writes[i]))
 		if l.Writes[i].RV != "" {
 			rvs = append(rvs, l.Writes[i].RV)
 		}
 	}
-	step.Text = step.Text.Plain(cmp.Or(prose.Some(parts, 3), "wrote nothing"))
+	step.Text = step.Text.Plain(cmp.Or(words.DidWrites(l.Writes, mostWrites), "wrote nothing"))
 	if len(rvs) > 0 {
-		step.RV = "rv " + prose.Some(rvs, 3)
+		step.RV = "rv " + prose.Some(rvs, mostWrites)
 	}
 	return step
 }
 
-// writeWord is one write in a few words: its first change, or what it made or ended.
-func writeWord(w *telemetry.Write) string {
-	kind, name, _ := strings.Cut(w.Object, " ")
-	own := words.Own(kind, name)
-	text := own
-	switch {
-	case w.Kind == telemetry.WriteStatus:
-		text = "status"
-	case strings.HasPrefix(string(w.Kind), "create"):
-		text = "created " + kind + " " + own
-	case strings.HasPrefix(string(w.Kind), "delete"):
-		text = "deleted " + kind + " " + own
-	}
-	if len(w.Changes) > 0 {
-		c := w.Changes[0]
-		c.Field = strings.TrimPrefix(strings.TrimPrefix(c.Field, "status."), "spec.")
-		text += ", " + prose.Clip(words.Change(c), 80)
-	}
-	if !w.Taken() {
-		text += " (" + words.StateMark(w.State).Word + ")"
-	}
-	return text
-}
-
 // Event is a cause in one line.
 func Event(c *telemetry.Cause) views.Text {
-	text := views.Say(words.Cause(c.Kind))
-	if c.Code != "" {
-		text = text.Plain(": " + words.Timer(c.Code))
-	}
+	text := views.Say(words.CauseFor(*c))
 	if c.Object != "" {
 		text = text.Plain(" ").Code(c.Object)
 	}

@@ -32,7 +32,7 @@ func (s *Teller) LastKnownLine(t *telemetry.Trace) views.Text {
 func (s *Teller) syncOf(t *telemetry.Trace) views.Text {
 	line := views.Say(" (").Link("sync "+words.Digits(t.Seq), address.Sync(t)).Plain("), triggered by ").Join(s.wokenBy(t)).Plain("; ")
 	if t.Wrote() {
-		return line.Plain("wrote " + words.Did(t))
+		return line.Plain("it " + words.Did(t))
 	}
 	return line.Plain(words.SyncMark(t).Word)
 }

@@ -44,10 +44,7 @@ func (s *Teller) whyOf(t *telemetry.Trace) views.Why {
 }
 
 func (s *Teller) causeOf(t *telemetry.Trace, c telemetry.Cause) views.Cause {
-	v := views.Cause{Kind: words.Cause(c.Kind), Object: c.Object, At: c.At, RV: words.FromTo(c.OldRV, c.NewRV), By: s.causedBy(t, c)}
-	if c.Code != "" {
-		v.Kind += ": " + words.Timer(c.Code)
-	}
+	v := views.Cause{Kind: words.CauseFor(c), Object: c.Object, At: c.At, RV: words.FromTo(c.OldRV, c.NewRV), By: s.causedBy(t, c)}
 	if facts.Early(t, c) {
 		v.Kind += ", not due yet"
 	}

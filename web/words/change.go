@@ -27,7 +27,7 @@ func Failure(f *decision.Failure) views.Text {
 // causeWords say what kind of event a cause is.
 var causeWords = map[telemetry.CauseKind]string{
 	telemetry.CauseAdded: "added", telemetry.CauseModified: "modified", telemetry.CauseDeleted: "deleted",
-	telemetry.CauseTombstone: "deleted, last state unknown", telemetry.CauseResync: "resync", telemetry.CauseBackoff: "back-off over",
+	telemetry.CauseTombstone: "deleted, last state unknown", telemetry.CauseResync: "resync", telemetry.CauseBackoff: "the end of its back-off",
 	telemetry.CauseTimer: "timer", telemetry.CausePodReason: "new status of", telemetry.CauseStart: "first list after start",
 	telemetry.CauseLead:  "this process leads now",
 	telemetry.CauseAsked: "enqueued by its controller",
@@ -39,6 +39,18 @@ func Cause(k telemetry.CauseKind) string {
 		return w
 	}
 	return string(k)
+}
+
+// CauseFor says what kind of event woke a sync, and what for: of a timer, which one. The code of a
+// back-off says how the sync before ended, which is told there.
+func CauseFor(c telemetry.Cause) string {
+	switch {
+	case c.Code == telemetry.CodeAnswersAgain:
+		return "the API server serves again"
+	case c.Code == "" || c.Kind == telemetry.CauseBackoff:
+		return Cause(c.Kind)
+	}
+	return Cause(c.Kind) + ": " + Timer(c.Code)
 }
 
 // FromTo writes a change as "from → to", and alone what is the same or stands on one side.

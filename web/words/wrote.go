@@ -1,11 +1,9 @@
 package words
 
 import (
-	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
-	"github.com/loopscope/loopscope/web/facts"
 )
 
 // Facts places facts, long values cut.
@@ -43,41 +41,4 @@ func Size(kind decision.ActionKind, z *decision.Size) string {
 func Victim(v decision.Victim) views.Victim {
 	owner, own := Split(v.Name)
 	return views.Victim{Rank: Digits(v.Rank), Owner: owner, Own: own, Facts: Facts(v.Facts)}
-}
-
-// Did says in a few words what a sync did.
-func Did(t *telemetry.Trace) string {
-	var list []string
-	for _, r := range t.Rounds {
-		for i := range r.Verdict.Actions {
-			o := facts.OutcomeAt(r, i)
-			if o.State == decision.Written || o.State == decision.Partly {
-				list = append(list, didOne(&r.Verdict.Actions[i], o))
-			}
-		}
-	}
-	if t.Report != nil && t.Report.Outcome != nil && t.Report.Outcome.State == decision.Written {
-		list = append(list, "status")
-	}
-	if len(list) == 0 {
-		return SyncMark(t).Word
-	}
-	return prose.Some(list, 3)
-}
-
-func didOne(a *decision.Action, o *decision.Outcome) string {
-	switch {
-	case a.Kind == decision.CreatePods:
-		return "created " + prose.Count(max(o.Done, int64(len(o.Names))), "pod")
-	case a.Kind == decision.DeletePods:
-		return "deleted " + prose.Count(max(o.Done, int64(len(o.Names))), "pod")
-	case a.Kind == decision.CreateReplicaSet:
-		return "created " + a.Target.Name
-	case a.Size != nil && a.Size.From != a.Size.To:
-		return Own(a.Target.Kind, a.Target.Name) + " " + Size(a.Kind, a.Size)
-	case actions[a.Kind] == "":
-		return a.Kind.Past() + " " + Own(a.Target.Kind, a.Target.Name)
-	default:
-		return Verb(a.Kind) + " " + a.Target.Kind
-	}
 }
