@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/address"
@@ -20,101 +21,9 @@ import (
 	"github.com/loopscope/loopscope/web/words"
 )
 
-const (
-	// historyPage is how many syncs one page of a search lists, searchWithin how
-	// long one search may take.
-	historyPage, searchWithin = 50, 10 * time.Second
-
-	historyTerms = "Terms: a part of a name, ns:, name:, loop:KIND, is:RESULT, class:, code:, leaf:QUESTION, asked:QUESTION=ANSWER (with _ for a space, and \\_ for _), cause:, error:TEXT, since: and until:. " +
-		"RESULT is wrote, unchanged, waiting, superseded, stale, unknown, failed, dropped or panicked, or what the list says of a sync, with _ for a space; \"unanswered\" is is:failed code:unanswered."
-	historyOnce = "Only the first term of each kind is searched for; several of is: find any of them."
-	historyHint = "Name, ns:shop, is:failed, cause:timer, error:quota, since:90m, until:03:12"
-	ownHint     = "Name, ns:shop, is:failed, asked:RR-3.may-go=no, code:image-pull, cause:timer, error:quota, since:90m, until:03:12"
-)
-
-// searching turns one term of a search into a part of the query, and reports
-// whether it is known.
-type searching func(q *telemetry.Query, value string, now time.Time) bool
-
-var searches = map[string]searching{
-	"":     func(q *telemetry.Query, v string, _ time.Time) bool { q.NamePart = v; return true },
-	"ns":   func(q *telemetry.Query, v string, _ time.Time) bool { q.Namespace = v; return true },
-	"name": func(q *telemetry.Query, v string, _ time.Time) bool { q.Name = v; return true },
-	"loop": func(q *telemetry.Query, v string, _ time.Time) bool { q.Loop = v; return true },
-	"class": func(q *telemetry.Query, v string, _ time.Time) bool {
-		q.Class = telemetry.Class(v)
-		return slices.Contains(telemetry.Classes, q.Class)
-	},
-	"code":  func(q *telemetry.Query, v string, _ time.Time) bool { q.Code = v; return true },
-	"leaf":  func(q *telemetry.Query, v string, _ time.Time) bool { q.Leaf = v; return true },
-	"cause": func(q *telemetry.Query, v string, _ time.Time) bool { q.Cause = telemetry.CauseKind(v); return true },
-	"error": func(q *telemetry.Query, v string, _ time.Time) bool { q.Text = v; return true },
-	"is": func(q *telemetry.Query, v string, _ time.Time) bool {
-		r, is := words.ResultNamed(strings.ReplaceAll(v, "_", " "))
-		q.Results = append(q.Results, r)
-		return is
-	},
-	"asked": func(q *telemetry.Query, v string, _ time.Time) bool {
-		q.Question, q.Answer, _ = strings.Cut(v, "=")
-		q.Answer = address.AnswerOf(q.Answer)
-		return q.Question != ""
-	},
-	"since": func(q *telemetry.Query, v string, now time.Time) bool { return moment(&q.Since, v, now) },
-	"until": func(q *telemetry.Query, v string, now time.Time) bool { return moment(&q.Until, v, now) },
-}
-
-func moment(at *time.Time, text string, now time.Time) bool {
-	t, err := telemetry.ParseMoment(text, now)
-	*at = t
-	return err == nil
-}
-
-// parseSearch reads a search. What it does not know it keeps and marks; it
-// searches for nothing then. named is the name of the loop of a kind, "" where there is none.
-func parseSearch(text string, now time.Time, named func(kind string) string) (telemetry.Query, []filter.Term) {
-	q := telemetry.Query{Limit: historyPage}
-	var terms []filter.Term
-	for _, word := range strings.Fields(text) {
-		t := filter.Term{Text: word, Value: word}
-		if key, value, keyed := strings.Cut(word, ":"); keyed {
-			t.Key, t.Value = strings.ToLower(key), value
-		}
-		if t.Key == "loop" {
-			t.Value = named(t.Value)
-		}
-		tried := q
-		set, is := searches[t.Key]
-		is = is && !repeats(terms, t)
-		if t.Unknown = len(terms) >= filter.MaxTerms || !is || t.Value == "" || !set(&tried, t.Value, now); !t.Unknown {
-			q = tried
-		}
-		terms = append(terms, t)
-		if len(terms) > filter.MaxTerms {
-			break
-		}
-	}
-	return q, terms
-}
-
-// repeats reports whether a term comes after one of its kind that is searched for, and only one can be.
-func repeats(before []filter.Term, t filter.Term) bool {
-	return t.Key != "is" && slices.ContainsFunc(before, func(b filter.Term) bool { return b.Key == t.Key && !b.Unknown })
-}
-
-// notSearched says why terms are marked: nobody knows them, or they come second.
-func notSearched(terms []filter.Term) string {
-	var why []string
-	for i, t := range terms {
-		said := historyTerms
-		if repeats(terms[:i], t) {
-			said = historyOnce
-		}
-		if t.Unknown && !slices.Contains(why, said) {
-			why = append(why, said)
-		}
-	}
-	return strings.Join(why, " ")
-}
+// historyPage is how many syncs one page of a search lists, searchWithin how
+// long one search may take.
+const historyPage, searchWithin = 50, 10 * time.Second
 
 // History is the search through the syncs that are kept.
 func (s *Pages) History(q *page.Query) (*page.Page, error) {
@@ -153,9 +62,20 @@ func (s *Pages) History(q *page.Query) (*page.Page, error) {
 	case len(terms) == 0 && s.Partly():
 		v.Empty = &views.Problem{Code: "none-seen", Heading: "None of the syncs that are kept is of an object that you may see.", Lines: []views.Text{s.Rights(s.First().Name)}}
 	default:
-		v.Empty = &views.Problem{Code: "no-match", Heading: "Nothing that is kept" + s.and() + " matches " + filter.Join(terms) + ".", Links: []views.Link{{Text: "all of the history", Href: "/history"}}}
+		v.Empty = &views.Problem{Code: "no-match", Heading: "Nothing that is kept" + s.and() + " matches " + filter.Join(terms) + ".", Lines: s.notAsked(&search), Links: []views.Link{{Text: "all of the history", Href: "/history"}}}
 	}
 	return s.historyPage(q, v), nil
+}
+
+// notAsked says which of the questions that are searched for no loop here asks.
+func (s *Pages) notAsked(q *telemetry.Query) (lines []views.Text) {
+	for _, id := range []string{q.Question, q.Leaf} {
+		asks := func(l decision.Loop) bool { _, ok := l.Catalogue.Find(id); return ok }
+		if id != "" && !slices.ContainsFunc(s.Loops, asks) {
+			lines = append(lines, views.Say("No loop here asks a question ").Code(prose.Clip(id, 80)).Plain(": here are ").Link("all questions", "/decisions").Plain("."))
+		}
+	}
+	return lines
 }
 
 func (s *Pages) historyPage(q *page.Query, v views.History) *page.Page {
@@ -226,7 +146,7 @@ func (s *Pages) searchView(terms []filter.Term) views.Filter {
 		words[i] = t.Text
 		f.Chips = append(f.Chips, views.Chip{Text: t.Text, Without: searchHref(filter.Without(terms, i)), Unknown: t.Unknown})
 	}
-	f.Known = notSearched(terms)
+	f.Known = leftOut(terms)
 	f.Query = strings.Join(words, " ")
 	return f
 }

@@ -32,6 +32,38 @@ func TestResultsAreFound(t *testing.T) {
 	}
 }
 
+// TestNamesAreFound as the rows of the history write them.
+func TestNamesAreFound(t *testing.T) {
+	loops := func(kind string) string { return map[string]string{"ReplicaSet": "replicaset", "rs": "replicaset"}[kind] }
+	for _, c := range []struct {
+		text, loop, namespace, part string
+		unknown                     string
+	}{
+		{"web", "", "", "web", ""},
+		{"default/web", "", "default", "web", ""},
+		{"default/", "", "default", "", ""},
+		{"/web", "", "", "web", ""},
+		{"/", "", "", "", "/"},
+		{"ReplicaSet default/web", "replicaset", "default", "web", ""},
+		{"rs web", "", "", "rs", "web"},
+		{"Widget default/web", "", "", "Widget", "default/web"},
+		{"ns:shop default/web", "", "shop", "", "default/web"},
+		{"default/web ns:shop", "", "default", "web", "ns:shop"},
+		{"loop:rs ReplicaSet web", "replicaset", "", "web", "ReplicaSet"},
+	} {
+		search, terms := parseSearch(c.text, time.Time{}, loops)
+		var unknown []string
+		for _, x := range terms {
+			if x.Unknown {
+				unknown = append(unknown, x.Text)
+			}
+		}
+		if search.Loop != c.loop || search.Namespace != c.namespace || search.NamePart != c.part || strings.Join(unknown, " ") != c.unknown {
+			t.Errorf("%q is searched for as %+v, without %q", c.text, search, unknown)
+		}
+	}
+}
+
 // TestAnswersAreToldApart: loops of other programs may have answers with underscores.
 func TestAnswersAreToldApart(t *testing.T) {
 	for _, is := range []string{"too_many", "too many", "a _b", "a_ b", "a\\_b", "__", "50%"} {
