@@ -10,13 +10,24 @@ type Overview struct {
 	Headline string  `json:"headline"`
 	AsOf     *AsOf   `json:"asOf,omitempty"`
 	Tally    []Tally `json:"tally"`
-	Filter   Filter  `json:"filter"`
-	Groups   []Group `json:"groups"`
+	// Beside are the objects that have a list of their own and no place in the header.
+	Beside []Beside `json:"beside,omitempty"`
+	Filter Filter   `json:"filter"`
+	Groups []Group  `json:"groups"`
 	// Shown says which rows of how many stand on this page; Next is the page after it.
 	Shown string `json:"shown,omitempty"`
 	Next  string `json:"next,omitempty"`
 	// Empty stands in for the table when there is nothing to list.
 	Empty *Problem `json:"empty,omitempty"`
+}
+
+// Beside says of the objects of another loop, which are in a list of their own, how they are.
+type Beside struct {
+	Loop    string `json:"loop"`
+	Text    Text   `json:"text"`
+	Failed  int    `json:"failed"`
+	Waiting int    `json:"waiting"`
+	Tone    Tone   `json:"-"`
 }
 
 // Tally is the count of one outcome, a link to the list of it.

@@ -72,6 +72,7 @@ func pages(w *world) []exhibit {
 		{id: "overview", title: "Deployments", path: "/deployments"},
 		{id: "overview-filter", title: "Deployments, filtered", path: "/deployments?q=is:waiting+-ns:kube-system"},
 		{id: "replicationcontrollers", title: "ReplicationControllers", path: "/replicationcontrollers"},
+		{id: "replicasets", title: "ReplicaSets without a Deployment", path: "/replicasets"},
 		{id: "rollingupdates", title: "Rolling updates", path: "/rollingupdates"},
 		{id: "rollingupdate", title: "A rolling update", path: address.Of(update.Object)},
 		{id: "what-if-rollingupdate", title: "What if a rolling update were asked for otherwise", path: address.Of(update.Object) + "/what-if"},

@@ -46,7 +46,7 @@ func (s *Server) routes() chi.Router {
 			of, by = "/{objects}", s.undeclared
 		}
 		one := of + "/{namespace}/{name}"
-		if l.Listed {
+		if l.HasList() {
 			live(of, by(s.lists.Overview), "q", "after")
 			get(of+".json", by(s.lists.Overview), "q", "after")
 		}

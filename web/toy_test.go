@@ -85,7 +85,7 @@ func TestForeignLoop(t *testing.T) {
 			if d := parse(t, found); !strings.Contains(d.one("main"), "disk") || strings.Contains(d.one("main"), "tape") {
 				t.Errorf("the search finds %s", d.one("main"))
 			}
-			for _, path := range []string{"/claim", "/claim/shop/disk", "/deployment", "/replicasets", "/replicasets/shop/web/story", "/nothings", "/nothings/shop/web", "/nothings/shop/web/story"} {
+			for _, path := range []string{"/claim", "/claim/shop/disk", "/deployment", "/replicaset", "/replicasets/shop/web/story", "/nothings", "/nothings/shop/web", "/nothings/shop/web/story"} {
 				if res, _ := get(t, h.URL, path); res.StatusCode != http.StatusNotFound {
 					t.Errorf("%s: %s", path, res.Status)
 				}

@@ -77,7 +77,6 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		{"a kind of the history alone", []string{"explain", "rs/web"}, []string{`not "rs/web"`, "--at or --sync", "replicaset"}},
 		{"a kind without a story", []string{"story", "rs", "web"}, []string{`"rs/web" has no story`, "deployment"}},
 		{"a story by name", []string{"story", "deployment/web", "-o", "name"}, []string{`"name" is not known`, "choose json, yaml or kyaml"}},
-		{"a list of another kind", []string{"top", "--loop", "rs"}, []string{"no list of ReplicaSets", "deployment"}},
 		{"a loop that is none", []string{"decisions", "pod"}, []string{`"pod" is not a loop`, "replicationcontroller"}},
 		{"an object to export", []string{"export", "deployment/web"}, []string{"takes no KIND/NAME", "--loop", "loopscope export --help"}},
 		{"a word to export", []string{"export", "web"}, []string{`omit "web"`, "loopscope export --help"}},

@@ -74,7 +74,7 @@ func TestCompletes(t *testing.T) {
 		"top -o ":                   "wide name json yaml kyaml :4",
 		"explain -o ":               "json yaml kyaml :4",
 		"story -o ":                 "json yaml kyaml :4",
-		"top --loop ":               "deployment replicationcontroller rollingupdate :4",
+		"top --loop ":               "deployment replicaset replicationcontroller rollingupdate :4",
 		"export --loop ":            "deployment replicaset replicationcontroller rollingupdate :4",
 		"top ":                      "at: by: image: is: ns: reason: :6",
 		"top is:failed -- -":        "-at: -by: -image: -is: -ns: -reason: :6",

@@ -60,7 +60,7 @@ two ReplicationControllers in that of a rolling update.`,
 	}
 	o.console.addFlags(cmd)
 	o.console.addNamespace(cmd, "namespace of the object, - for one that has none")
-	cmd.ValidArgsFunction = completeObjects(o.console.kubeconfig, listedLoops)
+	cmd.ValidArgsFunction = completeObjects(o.console.kubeconfig, toldLoops)
 	cmd.Flags().StringVar(&o.at, "at", "", "tell what was under way then: a time such as 2026-11-21T03:02:24Z or 03:02 (UTC), or 90m for so long ago")
 	cmd.Flags().BoolVar(&o.all, "all", false, "also list syncs that wrote nothing and held nothing new back")
 	o.output.addFlag(cmd, "the story")
@@ -75,8 +75,8 @@ func (o *storyOptions) run(ctx context.Context, s streams, args []string) error 
 	if err != nil {
 		return err
 	}
-	if app.Loops().Has(loop) && !slices.Contains(listedLoops(), loop) {
-		return fmt.Errorf("%q has no story: stories are told of a %s, with the objects that it owns. The syncs of a %s are on its page in the console", strings.Join(args, "/"), prose.Or(listedLoops()), app.Loops().Kind(loop))
+	if app.Loops().Has(loop) && !slices.Contains(toldLoops(), loop) {
+		return fmt.Errorf("%q has no story: stories are told of a %s, with the objects that it owns. The syncs of a %s are on its page in the console", strings.Join(args, "/"), prose.Or(toldLoops()), app.Loops().Kind(loop))
 	}
 	story, err := o.ask(ctx, loop, name)
 	if err != nil {
@@ -107,7 +107,7 @@ func (o *storyOptions) ask(ctx context.Context, loop, name string) (*telemetry.S
 	}
 	from := o.console.find(ctx)
 	if err := askConsole(ctx, from, decision.PathOf(loop)+"/"+url.PathEscape(cmp.Or(namespace, decision.NoNamespace))+"/"+url.PathEscape(name)+"/story.json", query, &twin); err != nil {
-		return nil, unseen(noSuchLoop(err, from, loop, "stories"))
+		return nil, unseen(noSuchLoop(err, from, loop, "stories", toldLoops()))
 	}
 	if twin.Page.Story == nil {
 		return nil, fmt.Errorf("%s answered without a story; is it a loopscope of another version?", from.server)
@@ -173,12 +173,12 @@ type refusal struct{ code, text string }
 func (r refusal) Error() string { return r.text }
 
 // noSuchLoop says that a console has nothing of a loop, where that is why it refuses.
-func noSuchLoop(err error, from found, loop, what string) error {
+func noSuchLoop(err error, from found, loop, what string, has []string) error {
 	var r refusal
 	if !errors.As(err, &r) || r.code != "not-found" {
 		return err
 	}
-	return fmt.Errorf("the console at %s has no %s of the kind %q; `loopscope manager` has %s", from.server, what, loop, prose.Or(listedLoops()))
+	return fmt.Errorf("the console at %s has no %s of the kind %q; `loopscope manager` has %s", from.server, what, loop, prose.Or(has))
 }
 
 // unseen says where names are, after an error about one that is not known.

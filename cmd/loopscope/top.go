@@ -3,11 +3,9 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -60,8 +58,11 @@ Terms are those of the page's filter: a part of a name, ns:, is:, at:, reason:,
 image: and by:; a leading minus excludes. Put such terms after --, so that they are
 not taken for flags.
 
+ReplicaSets without a Deployment are counted below the table of Deployments, and
+listed with --loop replicaset.
+
 The exit code is 0, 1 after an error, and with --exit-code 2 if anything in the
-table is waiting or failed.`,
+table, or counted below it, is waiting or failed.`,
 		Example: `  # What needs me, anywhere?
   loopscope top -A
 
@@ -92,16 +93,16 @@ table is waiting or failed.`,
 		},
 	}
 	o.console.addFlags(cmd)
-	o.console.addNamespace(cmd, "namespace of the Deployments")
-	cmd.Flags().BoolVar(&o.exitCode, "exit-code", false, "end with exit code 2 if anything in the table is waiting or failed")
-	cmd.Flags().StringVar(&o.loop, "loop", app.Loops()[0].Name, "list the objects of this loop: "+prose.Or(listedLoops())+", or one of another program that has a list in its console")
-	cmd.Flags().BoolVarP(&o.all, "all-namespaces", "A", false, "list the Deployments of every namespace")
+	o.console.addNamespace(cmd, "namespace of the objects")
+	cmd.Flags().BoolVar(&o.exitCode, "exit-code", false, "end with exit code 2 if anything in the table, or counted below it, is waiting or failed")
+	cmd.Flags().StringVar(&o.loop, "loop", app.Loops()[0].Name, "list the objects of this loop: "+prose.Or(topLoops())+", or one of another program that has a list in its console")
+	cmd.Flags().BoolVarP(&o.all, "all-namespaces", "A", false, "list the objects of every namespace")
 	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "refresh the table in place")
 	cmd.Flags().DurationVar(&o.every, "every", 2*time.Second, "refresh interval of --watch")
 	cmd.Flags().IntVar(&o.limit, "limit", topRows, "maximum number of rows; unless given, 25 with --watch, and all for programs: with -o name, json or yaml")
 	cmd.Flags().BoolVar(&o.noHeaders, "no-headers", false, "print the rows alone")
 	o.output.addFlag(cmd, "the rows")
-	completeFlag(cmd, "loop", cobra.FixedCompletions(listedLoops(), noFiles))
+	completeFlag(cmd, "loop", cobra.FixedCompletions(topLoops(), noFiles))
 	return cmd
 }
 
@@ -125,8 +126,6 @@ func (o *topOptions) check() error {
 		o.loop = loop
 	}
 	switch {
-	case !slices.Contains(listedLoops(), o.loop) && app.Loops().Has(o.loop):
-		return fmt.Errorf("a console has no list of %ss; choose %s with --loop, whose pages show them", app.Loops().Kind(o.loop), prose.Or(listedLoops()))
 	case o.watch && o.exitCode:
 		return errors.New("--watch goes on until somebody stops it: omit --exit-code")
 	case o.watch && o.output.forPrograms():
@@ -156,9 +155,9 @@ func (o *topOptions) run(ctx context.Context, s streams, terms []string) error {
 		return err
 	}
 	if !o.all && len(list.rows) == 0 {
-		list.note += "\n-A lists the " + app.Loops().Of(o.loop).Many() + " of every namespace."
+		list.note += "\n-A lists the " + app.Loops().Of(o.loop).Many() + app.Loops().Unowned(o.loop) + " of every namespace."
 	}
-	if err = o.print(s, p, list); err == nil && o.exitCode && slices.ContainsFunc(list.rows, func(r topRow) bool { return r.State.Tone == "fail" || r.State.Tone == "wait" }) {
+	if err = o.print(s, p, list); err == nil && o.exitCode && list.needsYou() {
 		return needsYou{}
 	}
 	return err
@@ -196,8 +195,18 @@ func printNames(w io.Writer, loop string, rows []topRow) error {
 	return nil
 }
 
-// listedLoops are those whose objects the console has a list of, with a story each.
-func listedLoops() (names []string) {
+// topLoops are those of whose objects the console has a list.
+func topLoops() (names []string) {
+	for _, l := range app.Loops() {
+		if l.HasList() {
+			names = append(names, l.Name)
+		}
+	}
+	return names
+}
+
+// toldLoops are those whose objects have a story each.
+func toldLoops() (names []string) {
 	for _, l := range app.Loops() {
 		if l.Listed {
 			names = append(names, l.Name)

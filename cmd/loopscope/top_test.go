@@ -194,3 +194,29 @@ func TestTopInAnOutage(t *testing.T) {
 		}
 	}
 }
+
+// TestTopCountsWhatIsInNoTable: what has a list of its own is told of below the table, and somebody is needed for it too.
+func TestTopCountsWhatIsInNoTable(t *testing.T) {
+	beside := `{"loop":"replicaset","text":[{"text":"2 ReplicaSets without a Deployment are waiting"},{"text":": shop/big, shop/web."}],"failed":0,"waiting":2}`
+	console := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/deployments.json":
+			_, _ = io.WriteString(w, `{"now":"2026-03-01T20:05:00Z","cluster":"dev","page":{"headline":"No Deployments yet.","groups":[],"beside":[`+beside+`]}}`)
+		case "/replicasets.json":
+			_, _ = io.WriteString(w, `{"now":"2026-03-01T20:05:00Z","cluster":"dev","page":{"headline":"2 ReplicaSets without a Deployment are waiting.","groups":[{"rows":[
+				{"namespace":"shop","name":"big","state":{"tone":"wait","word":"waiting"},"why":"no node has room."}]}]}}`)
+		}
+	}))
+	t.Cleanup(console.Close)
+	out, err := run(t, "top", "-A", "--exit-code", "--server", console.URL)
+	if !errors.As(err, new(needsYou)) || !strings.HasSuffix(out, "\n2 ReplicaSets without a Deployment are waiting: shop/big, shop/web. --loop replicaset lists them.\n") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if out, err := run(t, "top", "-A", "--loop", "rs", "-o", "name", "--server", console.URL); err != nil || !strings.Contains(out, "replicaset.apps/big\n") {
+		t.Errorf("--loop rs: %v\n%s", err, out)
+	}
+	beside = `{"loop":"replicaset","text":"The only ReplicaSet without a Deployment needs no action.","failed":0,"waiting":0}`
+	if out, err := run(t, "top", "-A", "--exit-code", "--server", console.URL); err != nil || !strings.Contains(out, "needs no action.") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

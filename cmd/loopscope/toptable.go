@@ -73,6 +73,9 @@ func (l *topList) foot() string {
 	if l.note != "" {
 		text += l.note + "\n"
 	}
+	for _, b := range l.beside {
+		text += b.Text.at(l.now) + safetext.Line(" --loop "+b.Loop+" lists them.") + "\n"
+	}
 	return text
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,7 +21,16 @@ type topList struct {
 	rows     []topRow
 	notice   string // what a reader has to know first: that no API server answers
 	note     string // why there is no row
-	more     bool   // whether there are rows beyond the limit
+	beside   []topBeside
+	more     bool // whether there are rows beyond the limit
+}
+
+// topBeside is how the objects are that have a list of their own and are told of beside another one.
+type topBeside struct {
+	Loop    string   `json:"loop"`
+	Text    pageText `json:"text"`
+	Failed  int      `json:"failed"`
+	Waiting int      `json:"waiting"`
 }
 
 type topTally struct {
@@ -72,8 +82,9 @@ type topTwin struct {
 		Text  pageText `json:"text"`
 	} `json:"notice"`
 	Page struct {
-		Headline string     `json:"headline"`
-		Tally    []topTally `json:"tally"`
+		Headline string      `json:"headline"`
+		Tally    []topTally  `json:"tally"`
+		Beside   []topBeside `json:"beside"`
 		Filter   struct {
 			Known string `json:"known"`
 			Terms []struct {
@@ -103,7 +114,7 @@ func (o *topOptions) ask(ctx context.Context, terms []string) (topList, error) {
 	for page := range maxTopPages {
 		var t topTwin
 		if err := askConsole(ctx, from, decision.PathOf(o.loop)+".json", query, &t); err != nil {
-			return topList{}, noSuchLoop(err, from, o.loop, "list")
+			return topList{}, noSuchLoop(err, from, o.loop, "list", topLoops())
 		}
 		if t.Page.Headline == "" {
 			return topList{}, fmt.Errorf("%s answered without an overview; is it a loopscope of another version?", from.server)
@@ -112,7 +123,7 @@ func (o *topOptions) ask(ctx context.Context, terms []string) (topList, error) {
 			return topList{}, err
 		}
 		if page == 0 {
-			list = topList{now: t.Now, cluster: t.Cluster, headline: t.Page.Headline, tally: t.Page.Tally, note: t.note()}
+			list = topList{now: t.Now, cluster: t.Cluster, headline: t.Page.Headline, tally: t.Page.Tally, beside: t.Page.Beside, note: t.note()}
 			list.notice = t.told()
 		}
 		for _, g := range t.Page.Groups {
@@ -129,6 +140,12 @@ func (o *topOptions) ask(ctx context.Context, terms []string) (topList, error) {
 		list.rows, list.more = list.rows[:o.limit], true
 	}
 	return list, nil
+}
+
+// needsYou reports whether anything that it tells of is waiting or failed.
+func (l *topList) needsYou() bool {
+	return slices.ContainsFunc(l.rows, func(r topRow) bool { return r.State.Tone == "fail" || r.State.Tone == "wait" }) ||
+		slices.ContainsFunc(l.beside, func(b topBeside) bool { return b.Failed+b.Waiting > 0 })
 }
 
 // told is the page's notice, "" where it has none.

@@ -25,7 +25,8 @@ type Loop struct {
 	Owner string `json:"owner,omitempty"`
 	// ClusterScoped objects have no namespace.
 	ClusterScoped bool `json:"clusterScoped,omitempty"`
-	// Listed loops have their objects in a list of the console, and are named in its header.
+	// Listed loops have all their objects in a list of the console, and are named in its header.
+	// Of those that have an owner and are not, a list has the objects that no owner controls.
 	Listed bool `json:"listed,omitempty"`
 	// FirstSteps are commands that make something happen, for a list that is empty.
 	FirstSteps string `json:"-"`
@@ -167,6 +168,13 @@ func (l *Loop) CountsPods() bool {
 	return slices.ContainsFunc(l.Headlines, func(h Headline) bool { return h.Fact == "wanted" })
 }
 
+// HasList reports whether a console has a list of its objects.
+func (l *Loop) HasList() bool { return l.Listed || l.ListsUnowned() }
+
+// ListsUnowned reports whether that list has those alone that no object of the owner's loop
+// controls: the pages of owners show the others.
+func (l *Loop) ListsUnowned() bool { return l.Owner != "" && !l.Listed }
+
 // One is what one of its objects is called in a sentence.
 func (l *Loop) One() string { return cmp.Or(l.Noun, l.Kind) }
 
@@ -253,6 +261,16 @@ func (l Loops) With(others Loops) Loops {
 		}
 	}
 	return all
+}
+
+// Unowned stands behind the objects that are in the list of a loop: " without a Deployment" where
+// it has those alone that none controls, else "".
+func (l Loops) Unowned(name string) string {
+	of := l.Of(name)
+	if !of.ListsUnowned() {
+		return ""
+	}
+	return " without a " + l.Of(of.Owner).One()
 }
 
 // Owned are the loops whose objects those of that loop control.

@@ -23,6 +23,9 @@ func TestLoops(t *testing.T) {
 			t.Errorf("%q: %+v, has %v, owned %q", c.name, *of, someLoops.Has(c.name), someLoops.Owned(c.name))
 		}
 	}
+	if of := someLoops.Of("replicaset"); !of.HasList() || !of.ListsUnowned() || someLoops.Unowned("replicaset") != " without a Deployment" || someLoops.Unowned("deployment") != "" || someLoops.Of("job").HasList() {
+		t.Error("the loop that is owned alone has a list, of those objects that are not")
+	}
 	if names := someLoops.Names(); !slices.Equal(names, []string{"deployment", "replicaset", "job"}) {
 		t.Errorf("names %q", names)
 	}

@@ -32,7 +32,7 @@ func (s *Pages) empty(l *decision.Loop, all []*entry, terms []filter.Term) *view
 			p.Links = append(p.Links, views.Link{Text: "drop " + filter.Chip(t) + ", " + prose.Thousands(n) + " left", Href: filter.Href(l.Name, rest)})
 		}
 	}
-	p.Lines = []views.Text{views.Say(prose.Count(len(all), l.One()) + s.Seen(l.Name) + prose.Plural(len(all), " is", " are") + " here without a filter.")}
+	p.Lines = []views.Text{views.Say(prose.Count(len(all), l.One()) + s.which(l.Name) + prose.Plural(len(all), " is", " are") + " here without a filter.")}
 	if why := s.QueuesUnknown(); why != "" && slices.ContainsFunc(terms, filter.Term.OfQueue) {
 		p.Lines = append(p.Lines, views.Say(why))
 	}
@@ -44,8 +44,8 @@ func (s *Pages) empty(l *decision.Loop, all []*entry, terms []filter.Term) *view
 }
 
 // noMore says that the rows of a page have gone to earlier places, and where the others are.
-func noMore(l *decision.Loop, terms []filter.Term) *views.Problem {
-	return &views.Problem{Code: "no-more", Heading: "No " + l.One() + " comes after this place in the list any more.",
+func (s *Pages) noMore(l *decision.Loop, terms []filter.Term) *views.Problem {
+	return &views.Problem{Code: "no-more", Heading: "No " + l.One() + s.Loops.Unowned(l.Name) + " comes after this place in the list any more.",
 		Links: []views.Link{{Text: "the first page", Href: filter.Href(l.Name, terms)}}}
 }
 
@@ -80,7 +80,12 @@ func (s *Pages) none(l *decision.Loop, terms []filter.Term) *views.Problem {
 		return idle
 	}
 	if s.Hides(l.Name) {
-		return &views.Problem{Code: "none-seen", Heading: "There is no " + l.One() + " that you may see.", Lines: []views.Text{s.Rights(l.Name)}}
+		return &views.Problem{Code: "none-seen", Heading: "There is no " + l.One() + s.which(l.Name) + ".", Lines: []views.Text{s.Rights(l.Name)}}
+	}
+	if l.ListsUnowned() {
+		owners := s.Loops.Of(l.Owner)
+		return &views.Problem{Code: "all-owned", Heading: "The page of a " + owners.One() + " shows its " + l.Many() + ".",
+			Lines: []views.Text{views.Say("One that no " + owners.One() + " controls appears here.")}, Links: []views.Link{s.ListLink(owners)}}
 	}
 	if first := s.firstSyncs(l, terms); len(first) > 0 {
 		return &views.Problem{Code: "first-sync", Heading: "No " + l.One() + " is listed yet.", Lines: []views.Text{first}}

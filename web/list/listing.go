@@ -56,7 +56,7 @@ func (e *entry) filterValues() filter.Values {
 	return e.known
 }
 
-// list is every object of a loop in the order of the list, and what the queue holds
+// list is every object of a loop that its list has, in the order of the list, and what the queue holds
 // of them. Nobody changes it.
 type list struct {
 	entries []*entry
@@ -115,7 +115,7 @@ func (s *Pages) rows(loop string) list {
 	}
 	changed, ok := s.Journal.Synced(loop, l.seq)
 	if !ok || l.of == nil {
-		l.fill(s.Journal.Board().Rows(loop), func(r telemetry.Row) *entry { return s.entryOf(r, now, keys) })
+		l.fill(s.inList(loop, s.Journal.Board().Rows(loop)), func(r telemetry.Row) *entry { return s.entryOf(r, now, keys) })
 	} else {
 		l.mark(changed, now, s.Outage())
 		if look {
@@ -125,6 +125,14 @@ func (s *Pages) rows(loop string) list {
 	}
 	l.seq, l.made, l.list.keys = seq, now, keys
 	return l.list
+}
+
+// inList are those of a loop's rows that its list has.
+func (s *Pages) inList(loop string, rows []telemetry.Row) []telemetry.Row {
+	if !s.Loops.Of(loop).ListsUnowned() {
+		return rows
+	}
+	return slices.DeleteFunc(rows, func(r telemetry.Row) bool { return r.Trace.Owner != "" })
 }
 
 // fill makes the list from all rows.
@@ -175,7 +183,7 @@ func (s *Pages) amend(l *listing, changed map[telemetry.Object]bool, keys source
 			}
 		}
 		r, ok := s.Journal.Board().Row(o)
-		if !ok {
+		if !ok || len(s.inList(o.Loop, []telemetry.Row{r})) == 0 {
 			continue
 		}
 		e := s.entryOf(r, now, keys)

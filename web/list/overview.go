@@ -73,6 +73,8 @@ func (s *Pages) Overview(q *page.Query) (*page.Page, error) {
 		return nil, err
 	}
 	v := views.Overview{Kind: prose.Upper(l.One()), Pods: l.CountsPods(), Filter: filter.View(l, terms), Headline: s.headline(l, all), Tally: tallies(l.Name, all, terms)}
+	besides := s.beside(l, terms)
+	v.Beside = besideViews(besides)
 	if o := s.Outage(); o.On {
 		v.AsOf = o.OfThen("As of", o.Began)
 	}
@@ -90,15 +92,17 @@ func (s *Pages) Overview(q *page.Query) (*page.Page, error) {
 	case len(matching) == 0:
 		v.Empty = s.empty(l, all, terms)
 	case len(shown) == 0:
-		v.Empty = noMore(l, terms)
+		v.Empty = s.noMore(l, terms)
 	}
-	return s.overviewPage(q, l, v, shown, rows), nil
+	p := s.overviewPage(q, l, v, shown, rows)
+	s.follow(q, p, besides)
+	return p, nil
 }
 
 func (s *Pages) overviewPage(q *page.Query, l *decision.Loop, v views.Overview, shown []*entry, rows []*listRow) *page.Page {
 	p := &page.Page{Status: http.StatusOK, Frame: s.Frame(q, v.Headline), Body: views.OverviewBody(v), Data: v}
-	p.Frame.Tab = decision.PathOf(l.Name)
-	p.Frame.Crumbs = []views.Link{{Text: prose.Upper(l.Many())}}
+	p.Frame.Tab = s.TabOf(l.Name)
+	p.Frame.Crumbs = []views.Link{{Text: s.ListLink(l).Text}}
 	p.Frame.Twin, p.Frame.Keys = q.TwinHref(), page.OverviewKeys
 	p.Rows, p.Order = make([]*page.Row, len(rows)), make([]string, len(rows))
 	for i, r := range rows {
@@ -154,27 +158,38 @@ func nextHref(loop string, q *page.Query, after string) string {
 
 // headline counts what needs a person.
 func (s *Pages) headline(l *decision.Loop, all []*entry) string {
-	kind, counts, seen := l.One(), count(all), s.Seen(l.Name)
-	failed, waiting := counts[0], counts[1]
-	rest := len(all) - failed - waiting
-	switch {
-	case len(all) == 0:
+	if len(all) == 0 {
 		if idle := s.Idle(l.Name); idle != nil { // Not asked otherwise: it copies every queue.
 			return idle.Heading
 		}
-		return "No " + kind + "s" + cmp.Or(seen, " yet") + "."
+		return "No " + l.Many() + cmp.Or(s.which(l.Name), " yet") + "."
+	}
+	said, rest := standing(l.One(), s.which(l.Name), all)
+	return said + "." + others(rest)
+}
+
+// which qualifies the objects in a list: " without a Deployment that you may see".
+func (s *Pages) which(loop string) string { return s.Loops.Unowned(loop) + s.Seen(loop) }
+
+// standing says how many of all there are that failed or wait, and rest is how many others there are
+// of which nothing is said.
+func standing(kind, which string, all []*entry) (said string, rest int) {
+	counts := count(all)
+	failed, waiting := counts[0], counts[1]
+	rest = len(all) - failed - waiting
+	switch {
 	case failed == 0 && waiting == 0 && len(all) == 1:
-		return "The only " + kind + seen + " needs no action."
+		return "The only " + kind + which + " needs no action", 0
 	case failed == 0 && waiting == 0 && len(all) == 2:
-		return "Both " + kind + "s" + seen + " need no action."
+		return "Both " + kind + "s" + which + " need no action", 0
 	case failed == 0 && waiting == 0:
-		return "All " + prose.Thousands(len(all)) + " " + kind + "s" + seen + " need no action."
+		return "All " + prose.Thousands(len(all)) + " " + kind + "s" + which + " need no action", 0
 	case failed == 0:
-		return prose.Count(waiting, kind) + seen + prose.Plural(waiting, " is", " are") + " waiting." + others(rest)
+		return prose.Count(waiting, kind) + which + prose.Plural(waiting, " is", " are") + " waiting", rest
 	case waiting == 0:
-		return prose.Count(failed, kind) + seen + " failed." + others(rest)
+		return prose.Count(failed, kind) + which + " failed", rest
 	default:
-		return prose.Count(failed, kind) + seen + " failed and " + prose.Thousands(waiting) + prose.Plural(waiting, " is", " are") + " waiting." + others(rest)
+		return prose.Count(failed, kind) + which + " failed and " + prose.Thousands(waiting) + prose.Plural(waiting, " is", " are") + " waiting", rest
 	}
 }
 

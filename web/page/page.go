@@ -24,7 +24,6 @@ import (
 	"github.com/loopscope/loopscope/web/answer"
 	"github.com/loopscope/loopscope/web/filter"
 	"github.com/loopscope/loopscope/web/slots"
-	"github.com/loopscope/loopscope/web/source"
 )
 
 // MaxQuery bounds the query of an address, where its route says nothing else: a filter is words, not a program.
@@ -267,10 +266,10 @@ func Number(text string) (uint64, error) {
 // PROTOCOL.md describes it.
 const PageProtocol = "loopscope.page.v1"
 
-// Crumbs lead from the list to an object.
-func (s *Maker) Crumbs(o telemetry.Object) []views.Link {
-	list := s.ListOf(o.Loop)
-	crumbs := []views.Link{source.ListLink(list)}
+// Crumbs lead from the list to an object with that owner; "" for none.
+func (s *Maker) Crumbs(o telemetry.Object, owner string) []views.Link {
+	list := s.ListOf(o.Loop, owner)
+	crumbs := []views.Link{s.ListLink(list)}
 	if o.Namespace != "" {
 		crumbs = append(crumbs, views.Link{Text: o.Namespace, Href: filter.Href(list.Name, []filter.Term{{Text: "ns:" + o.Namespace}})})
 	}
@@ -285,9 +284,9 @@ func Sooner(now, a, b time.Time) time.Time {
 	return b
 }
 
-// Under is the way to a page that belongs to an object.
-func (s *Maker) Under(o telemetry.Object, more ...views.Link) []views.Link {
-	c := s.Crumbs(o)
+// Under is the way to a page that belongs to an object with that owner; "" for none.
+func (s *Maker) Under(o telemetry.Object, owner string, more ...views.Link) []views.Link {
+	c := s.Crumbs(o, owner)
 	c[len(c)-1].Href = address.Of(o)
 	return append(c, more...)
 }

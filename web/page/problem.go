@@ -16,7 +16,6 @@ import (
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/answer"
-	"github.com/loopscope/loopscope/web/source"
 )
 
 // Fail answers a request whose builder returned an error.
@@ -40,7 +39,7 @@ func (s *Maker) Fail(w http.ResponseWriter, r *http.Request, twin bool, err erro
 	}
 	q := &Query{URL: r.URL, Path: r.URL.Path, Now: s.Opts.Now()}
 	f := s.Frame(q, e.Heading)
-	f.Crumbs = []views.Link{source.ListLink(s.First()), {Text: strconv.Itoa(e.Status) + " " + http.StatusText(e.Status)}}
+	f.Crumbs = []views.Link{s.ListLink(s.First()), {Text: strconv.Itoa(e.Status) + " " + http.StatusText(e.Status)}}
 	f.Keys = CommonKeys
 	var b bytes.Buffer
 	if err := views.Page(f, views.ProblemBody(e.Problem)).Render(views.WithNow(views.WithPath(r.Context(), r.URL.EscapedPath()), q.Now), &b); err != nil {
@@ -133,7 +132,7 @@ func (s *Maker) meant(q *Query) string {
 	loop := s.Loops.Named(strings.TrimSuffix(kind, ".json"))
 	to := decision.PathOf(loop)
 	switch {
-	case loop == "" || to == "/"+kind || !of && !s.Loops.Of(loop).Listed:
+	case loop == "" || to == "/"+kind || !of && !s.Loops.Of(loop).HasList():
 		return ""
 	case of:
 		to += "/" + rest

@@ -24,7 +24,7 @@ func (s *Source) Named(kind string) string {
 	return s.Loops.Named(kind)
 }
 
-// listed are the loops that have a list: those that say so, and those of which there are
+// listed are the loops that have a list in the header: those that say so, and those of which there are
 // objects and nothing is declared.
 func (s *Source) listed() []*decision.Loop {
 	var list []*decision.Loop
@@ -50,17 +50,25 @@ func (s *Source) Foreign(loop string) bool { return !s.Loops.Has(loop) && s.Know
 // First is the loop whose list is the front page.
 func (s *Source) First() *decision.Loop { return s.listed()[0] }
 
-// Navigation leads to every list.
+// Navigation leads to every list of the header.
 func (s *Source) Navigation() []views.Link {
 	var links []views.Link
 	for _, l := range s.listed() {
-		links = append(links, ListLink(l))
+		links = append(links, s.ListLink(l))
 	}
 	return links
 }
 
-// ListOf is the loop in whose list the way to an object begins.
-func (s *Source) ListOf(loop string) *decision.Loop {
+// ListOf is the loop in whose list the way to an object with that owner begins; "" for none.
+func (s *Source) ListOf(loop, owner string) *decision.Loop {
+	if l := s.Loops.Of(loop); l.ListsUnowned() && owner == "" {
+		return l
+	}
+	return s.tabOf(loop)
+}
+
+// tabOf is the loop of the list in the header under which a loop's objects are.
+func (s *Source) tabOf(loop string) *decision.Loop {
 	for l := s.Loops.Of(loop); ; l = s.Loops.Of(l.Owner) {
 		switch {
 		case l.Listed || !s.Loops.Has(loop):
@@ -72,16 +80,16 @@ func (s *Source) ListOf(loop string) *decision.Loop {
 }
 
 // TabOf is the entry of the main navigation under which a loop's objects are.
-func (s *Source) TabOf(loop string) string { return decision.PathOf(s.ListOf(loop).Name) }
+func (s *Source) TabOf(loop string) string { return decision.PathOf(s.tabOf(loop).Name) }
 
 // ListLink leads to the list of a loop.
-func ListLink(l *decision.Loop) views.Link {
-	return views.Link{Text: prose.Upper(l.Many()), Href: decision.PathOf(l.Name)}
+func (s *Source) ListLink(l *decision.Loop) views.Link {
+	return views.Link{Text: prose.Upper(l.Many()) + s.Loops.Unowned(l.Name), Href: decision.PathOf(l.Name)}
 }
 
 // All leads to the list of everything.
 func (s *Source) All() views.Link {
-	l := ListLink(s.First())
+	l := s.ListLink(s.First())
 	return views.Link{Text: "All " + l.Text, Href: l.Href}
 }
 

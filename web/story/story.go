@@ -34,7 +34,7 @@ func (s *Pages) Story(q *page.Query) (*page.Page, error) {
 	v.All = q.WithAll()
 	p := &page.Page{Status: http.StatusOK, Frame: s.Frame(q, "Story of "+story.Key()), Body: views.StoryBody(v), Data: v}
 	p.Frame.Tab, p.Frame.Up, p.Frame.Twin, p.Frame.Keys = s.TabOf(story.Loop), v.Object.Href, q.TwinHref(), page.SyncKeys
-	p.Frame.Crumbs = s.Under(story.Object, views.Link{Text: "story"})
+	p.Frame.Crumbs = s.Under(story.Object, "", views.Link{Text: "story"})
 	return p, nil
 }
 
@@ -287,7 +287,7 @@ func (s *Pages) Chain(q *page.Query) (*page.Page, error) {
 		Headline: s.Headline(t), Then: views.Say("What led to it, back to the change or timer that started it, and its effects."), Origins: s.hops(chain.Origins.Links), Effects: s.hops(chain.Effects.Links)}
 	p := &page.Page{Status: http.StatusOK, Frame: s.Frame(q, "Chain of sync "+words.Digits(t.Seq)), Body: views.ChainBody(v), Data: v}
 	p.Frame.Tab, p.Frame.Up, p.Frame.Twin, p.Frame.Keys = s.TabOf(t.Loop), v.Sync.Href, q.TwinHref(), page.SyncKeys
-	p.Frame.Crumbs = s.Under(o, views.Link{Text: "sync " + words.Digits(t.Seq), Href: v.Sync.Href}, views.Link{Text: "chain"})
+	p.Frame.Crumbs = s.Under(o, t.Owner, views.Link{Text: "sync " + words.Digits(t.Seq), Href: v.Sync.Href}, views.Link{Text: "chain"})
 	return p, nil
 }
 

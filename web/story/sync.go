@@ -43,7 +43,7 @@ func (s *Pages) Sync(q *page.Query) (*page.Page, error) {
 func (s *Pages) syncFrame(q *page.Query, p *page.Page, t *telemetry.Trace, v views.SyncDoc) {
 	f := &p.Frame
 	f.Tab, f.Up, f.Twin, f.Keys = s.TabOf(t.Loop), v.Object.Href, q.TwinHref(), syncDocKeys
-	f.Crumbs = s.Under(t.Object, views.Link{Text: "sync " + words.Digits(t.Seq)})
+	f.Crumbs = s.Under(t.Object, t.Owner, views.Link{Text: "sync " + words.Digits(t.Seq)})
 	for _, l := range []*views.Link{v.Newest, {Text: "its chain", Href: address.Sync(t) + "/chain"}} {
 		if l != nil {
 			f.About = append(f.About, views.Text{}.Link(l.Text, l.Href))

@@ -57,7 +57,7 @@ func (s *Pages) whatIfPage(q *page.Query, x *subject.Subject, status int, v view
 	p := &page.Page{Status: status, Frame: s.Frame(q, "What if: "+x.Object.Key()), Body: views.WhatIfBody(v), Data: v}
 	f := &p.Frame
 	f.Tab, f.Up, f.Twin, f.Keys = s.TabOf(x.Object.Loop), address.Of(x.Object), q.TwinHref(), page.WhatIfKeys
-	f.Crumbs = s.Under(x.Object, views.Link{Text: "what if"})
+	f.Crumbs = s.Under(x.Object, x.Newest.Owner, views.Link{Text: "what if"})
 	f.About = append(f.About, views.Say("from ").Link("sync "+words.Digits(x.Cursor.Seq), v.Base.Href).Plain(" of ").Clock(x.Cursor.Started))
 	return p
 }
