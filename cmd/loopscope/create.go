@@ -44,8 +44,10 @@ ReplicationController, what its loop will do: the first verdict, the whole plann
 sequence, and what would be in the way: quotas and LimitRanges too, those of the same
 input included. What else refuses pods (Pod Security, a PriorityClass that is missing,
 webhooks, policies) it asks the API server by a dry run of one pod, if you may create
-pods and the namespace is there. What nodes have room for is not looked at. With --watch it follows them to their end, also where some of the
-objects were refused; the exit code is then 1, or 2 if one of them needs you.
+pods and the namespace is there. What nodes have room for is not looked at.
+
+With --watch it follows them to their end, also where some of the objects were refused;
+the exit code is then 1, or 2 if one of them needs you.
 
 It makes objects from files only. What 'kubectl create deployment' and its like
 make from flags, kubectl prints with --dry-run=client -o yaml.`,
