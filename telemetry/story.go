@@ -222,12 +222,24 @@ func (e *Excerpt) within(kin *kin, syncs []*Trace, s storyRange, from time.Time)
 	return trimmed(list, syncs[s.last])
 }
 
-// trimmed leaves out what came after the end and wrote nothing, nor would have.
+// trimmed leaves out what came after the end and wrote nothing, nor would have, nor took what a pod had
+// done before.
 func trimmed(list []*Trace, last *Trace) []*Trace {
-	for n := len(list); n > 0 && !list[n-1].Wrote() && !list[n-1].Unanswered() && list[n-1].Started.After(last.Started); n-- {
+	for n := len(list); n > 0; n-- {
+		t := list[n-1]
+		if t.Wrote() || t.Unanswered() || !t.Started.After(last.Started) || t.tookPod(last.Started) {
+			break
+		}
 		list = list[:n-1]
 	}
 	return list
+}
+
+// tookPod reports whether a sync took what a pod had done by an instant.
+func (t *Trace) tookPod(by time.Time) bool {
+	return slices.ContainsFunc(t.Causes, func(c Cause) bool {
+		return strings.HasPrefix(c.Object, "Pod ") && !c.At.After(by)
+	})
 }
 
 // event is a cause as a story knows it: several syncs may have taken the same.

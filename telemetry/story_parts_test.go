@@ -449,10 +449,19 @@ func TestIdleOutages(t *testing.T) {
 func TestTrimmed(t *testing.T) {
 	last, late, wrote, failed := between(10, 11), between(12, 13), between(14, 15), between(16, 17)
 	wrote.Result, failed.Failure = ResultWrote, down
+	took := func(object string, at float64) *Trace {
+		t := between(12, 13)
+		t.Causes = []Cause{{Kind: CauseModified, Object: object, At: clock(at)}}
+		return t
+	}
 	for name, c := range map[string]struct {
 		list []*Trace
 		want int
 	}{
+		"a pod before the end":        {[]*Trace{last, late, took("Pod web-1-x", 9.9), late}, 3},
+		"a pod with the end":          {[]*Trace{last, took("Pod web-1-x", 10)}, 2},
+		"a pod after the end":         {[]*Trace{last, took("Pod web-1-x", 10.1)}, 1},
+		"a ReplicaSet before the end": {[]*Trace{last, took("ReplicaSet web-1", 9.9)}, 1},
 		"nothing":           {nil, 0},
 		"all of it is late": {[]*Trace{late, late}, 0},
 		"the end":           {[]*Trace{last, late, late}, 1},

@@ -140,6 +140,19 @@ func TestStoryOfARollout(t *testing.T) {
 	}
 }
 
+// TestStoryHasThePodsOfItsEnd: a pod that became ready before the end is told, also where the sync that
+// took the event began after it and wrote nothing.
+func TestStoryHasThePodsOfItsEnd(t *testing.T) {
+	s := rollout()
+	ready := event(telemetry.CauseModified, "Pod web-1-y", "16", decision.Change{Field: "status.conditions[Ready]", From: "false", To: "true"})
+	ready.At = s.traces[5].Started.Add(-time.Millisecond)
+	s.sync(webSet, decision.ToneOK, "settled", ready)
+	story, ok := telemetry.NewExcerpt(telemetry.TestLoops, s.traces).Story(s.traces[5])
+	if !ok || !strings.Contains(told(story), "14.9 Pod web-1-y became ready\n") || story.Counts.Pods != 3 || !story.Settled.Equal(s.traces[5].Ended) {
+		t.Errorf("%t, %+v, settled %s:\n%s", ok, story.Counts, story.Settled, told(story))
+	}
+}
+
 // TestStoryIsTheSameFromWithin asks for the story at each of its syncs.
 func TestStoryIsTheSameFromWithin(t *testing.T) {
 	s := rollout()
