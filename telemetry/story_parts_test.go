@@ -462,12 +462,12 @@ func TestTrimmed(t *testing.T) {
 		"a pod with the end":          {[]*Trace{last, took("Pod web-1-x", 10)}, 2},
 		"a pod after the end":         {[]*Trace{last, took("Pod web-1-x", 10.1)}, 1},
 		"a ReplicaSet before the end": {[]*Trace{last, took("ReplicaSet web-1", 9.9)}, 1},
-		"nothing":           {nil, 0},
-		"all of it is late": {[]*Trace{late, late}, 0},
-		"the end":           {[]*Trace{last, late, late}, 1},
-		"begun with it":     {[]*Trace{between(10, 20), late}, 1},
-		"a write":           {[]*Trace{last, late, wrote, late}, 3},
-		"no answer":         {[]*Trace{last, late, failed, late}, 3},
+		"nothing":                     {nil, 0},
+		"all of it is late":           {[]*Trace{late, late}, 0},
+		"the end":                     {[]*Trace{last, late, late}, 1},
+		"begun with it":               {[]*Trace{between(10, 20), late}, 1},
+		"a write":                     {[]*Trace{last, late, wrote, late}, 3},
+		"no answer":                   {[]*Trace{last, late, failed, late}, 3},
 	} {
 		if got := trimmed(c.list, last); len(got) != c.want {
 			t.Errorf("%s: %d syncs, want %d", name, len(got), c.want)

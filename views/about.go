@@ -7,6 +7,8 @@ type About struct {
 	Sections []AboutSection `json:"sections"`
 	// History is the file that keeps syncs beyond the process, for programs on the same machine.
 	History string `json:"history,omitempty"`
+	// HistoryFailing is set while syncs cannot be written to it.
+	HistoryFailing bool `json:"historyFailing,omitempty"`
 	// Namespace is the only one that is observed; "" for all.
 	Namespace string `json:"namespace,omitempty"`
 }

@@ -51,11 +51,12 @@ func TestAboutSaysWhatIsSo(t *testing.T) {
 	_, body = get(t, h.URL, "/about.json")
 	var twin struct {
 		Page struct {
-			Sections []struct{ Title string }
-			History  string
+			Sections       []struct{ Title string }
+			History        string
+			HistoryFailing bool
 		}
 	}
-	if err := json.Unmarshal([]byte(body), &twin); err != nil || len(twin.Page.Sections) < 5 || twin.Page.History != "/var/lib/<b>history.db" {
+	if err := json.Unmarshal([]byte(body), &twin); err != nil || len(twin.Page.Sections) < 5 || twin.Page.History != "/var/lib/<b>history.db" || !twin.Page.HistoryFailing {
 		t.Errorf("the twin has %+v, %v", twin, err)
 	}
 }

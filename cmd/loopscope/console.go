@@ -143,15 +143,21 @@ func (f found) check(cluster string) error {
 	return fmt.Errorf("the console at %s is of the cluster %q, and the current context of %q: choose the context with --context, or give --server=%s to ask this one", f.server, cluster, f.cluster, f.server)
 }
 
-// history is the file in which a running console keeps its syncs, "" where it keeps none.
-func (f found) history(ctx context.Context) (string, error) {
+// history is the file in which a running console keeps its syncs, "" where it keeps none. Its run is not
+// told where that cannot write it now.
+func (f found) history(ctx context.Context) (source, error) {
 	var twin struct {
-		Page struct {
+		Epoch string `json:"epoch"`
+		Page  struct {
 			History string `json:"history"`
+			Failing bool   `json:"historyFailing"`
 		} `json:"page"`
 	}
 	err := askConsole(ctx, f, "/about.json", nil, &twin)
-	return twin.Page.History, err
+	if twin.Page.Failing {
+		twin.Epoch = ""
+	}
+	return source{file: twin.Page.History, run: twin.Epoch}, err
 }
 
 // needsYou ends a command with an exit code of its own: nothing failed, and something that it

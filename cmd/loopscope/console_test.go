@@ -192,7 +192,7 @@ func TestFindsTheHistory(t *testing.T) {
 	defer console.Close()
 	announce(at("first"), console.URL, slog.New(slog.DiscardHandler))
 	ask := func() (string, error) {
-		return run(t, "explain", "deployment/web", "-n", "shop", "--at", "2026-11-21T03:03:00Z", "--kubeconfig", contexts(t, "http://127.0.0.1:1"))
+		return run(t, "explain", "deployment/web", "-n", "shop", "--at", "2026-11-21T03:04:00Z", "--kubeconfig", contexts(t, "http://127.0.0.1:1"))
 	}
 	usual := filepath.Join(state, "loopscope", "first.db")
 	for _, c := range []struct {
@@ -210,7 +210,7 @@ func TestFindsTheHistory(t *testing.T) {
 			c.before()
 		}
 		out, err := ask()
-		if c.want == "" && (err != nil || !strings.Contains(out, "As of 2026-11-21T03:03:00Z")) || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "loopscope")) {
+		if c.want == "" && (err != nil || !strings.Contains(out, "As of 2026-11-21T03:04:00Z")) || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "loopscope")) {
 			t.Errorf("%s: %v\n%s", c.name, err, out)
 		}
 	}

@@ -150,7 +150,7 @@ func (o *explainOptions) run(ctx context.Context, s streams, args []string) erro
 	}
 	now := time.Now()
 	warnings, failure := app.Warnings(ctx, config, t, stamped()) // Evidence only: without it the rest still stands.
-	return o.print(s, explained{t.Sentence.At(now), warnings, t}, func() error { return explainText(s.out, t, evidence{warnings, failure}, now) })
+	return o.print(s, explained{Text: t.Sentence.At(now), Warnings: warnings, Trace: t}, func() error { return explainText(s.out, t, evidence{warnings, failure}, now) })
 }
 
 // past tells of a sync of the history.
@@ -162,8 +162,8 @@ func (o *explainOptions) past(ctx context.Context, s streams, args []string) err
 	if err != nil {
 		return err
 	}
-	out := explained{inThePast(x.trace.Sentence).At(x.at), nil, x.trace}
-	return o.print(s, out, func() error { return recordedText(s.out, x.trace, x.at) })
+	out := explained{Text: inThePast(x.trace.Sentence).At(x.at), UnknownSince: x.unknownSince(), Trace: x.trace}
+	return o.print(s, out, func() error { return recordedText(s.out, x) })
 }
 
 // oneObject takes the name of an object, in one word or two.
@@ -200,6 +200,9 @@ type explained struct {
 	Text string `json:"text"`
 	// Warnings are events of the pods that keep it, read beside the sync.
 	Warnings []telemetry.Warning `json:"warnings,omitempty"`
+	// UnknownSince is the moment that the text is of, where nobody knows what happened from then to the one
+	// that was asked for.
+	UnknownSince time.Time `json:"unknownSince,omitzero"`
 	*telemetry.Trace
 }
 

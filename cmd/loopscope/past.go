@@ -12,6 +12,7 @@ import (
 	"github.com/loopscope/loopscope/cmd/internal/app"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/web/facts"
 )
 
@@ -34,23 +35,37 @@ func (o *exportOptions) fromHistory(ctx context.Context, s streams, q telemetry.
 type recalled struct {
 	trace *telemetry.Trace
 	at    time.Time
+	// asked is the moment that was asked for. What happened from at to then is not known.
+	asked time.Time
 }
+
+// unknownSince is from when nobody knows what happened, zero where that is known.
+func (r *recalled) unknownSince() time.Time {
+	if r.asked.After(r.at) {
+		return r.at
+	}
+	return time.Time{}
+}
+
+// source is a history, and the run that writes it now, "" where that is not known: had that had more to
+// keep, it would be there.
+type source struct{ file, run string }
 
 // historyFile is the file that is asked for: that of the flag, or that of the running manager
 // of the cluster, or else the one that a manager of it writes unless it is told otherwise.
-func (o *explainOptions) historyFile(ctx context.Context) (string, error) {
+func (o *explainOptions) historyFile(ctx context.Context) (source, error) {
 	if o.history != "" {
-		return o.history, nil
+		return source{file: o.history}, nil
 	}
 	from := (&consoleFlags{kubeconfig: o.kubeconfig}).find(ctx)
 	ctx, cancel := context.WithTimeout(ctx, historyWithin)
 	defer cancel()
-	file, away := from.history(ctx)
-	if away == nil && file != "" {
-		if _, err := os.Stat(file); err != nil {
-			return "", fmt.Errorf("the console at %s keeps its history in a file that is not on this machine: %w\nAsk there, or fetch a recording with `loopscope export`", from.server, err)
+	console, away := from.history(ctx)
+	if away == nil && console.file != "" {
+		if _, err := os.Stat(console.file); err != nil {
+			return source{}, fmt.Errorf("the console at %s keeps its history in a file that is not on this machine: %w\nAsk there, or fetch a recording with `loopscope export`", from.server, err)
 		}
-		return file, nil
+		return console, nil
 	}
 	usual, err := usualHistory(from.cluster, os.Getenv)
 	if err == nil {
@@ -58,11 +73,11 @@ func (o *explainOptions) historyFile(ctx context.Context) (string, error) {
 	}
 	switch {
 	case err == nil:
-		return usual, nil
+		return source{file: usual}, nil
 	case away == nil:
-		return "", fmt.Errorf("the console at %s keeps no history, and there is none of an earlier manager: %w\nStart `loopscope manager` without --history=off, or give a history file with --history", from.server, err)
+		return source{}, fmt.Errorf("the console at %s keeps no history, and there is none of an earlier manager: %w\nStart `loopscope manager` without --history=off, or give a history file with --history", from.server, err)
 	default:
-		return "", fmt.Errorf("no history is found: no manager of the cluster %q runs on this machine, and there is none of an earlier one: %w\nGive a history file with --history, or start a console with `loopscope open`, which keeps one", from.cluster, err)
+		return source{}, fmt.Errorf("no history is found: no manager of the cluster %q runs on this machine, and there is none of an earlier one: %w\nGive a history file with --history, or start a console with `loopscope open`, which keeps one", from.cluster, err)
 	}
 }
 
@@ -75,23 +90,26 @@ func (o *explainOptions) recall(ctx context.Context, args []string, now time.Tim
 	if err != nil {
 		return recalled{}, err
 	}
-	file, err := o.historyFile(ctx)
+	from, err := o.historyFile(ctx)
 	if err != nil {
 		return recalled{}, err
 	}
-	archive, err := app.ReadHistory(file)
+	archive, err := app.ReadHistory(from.file)
 	if err != nil {
 		return recalled{}, err
 	}
-	x, err := find(ctx, archive)
+	x, err := find(ctx, archive, from.run)
 	return x, errors.Join(err, archive.Close())
 }
 
+// finder finds a sync in a history, of which the run that writes it is given.
+type finder func(ctx context.Context, from telemetry.Archive, run string) (recalled, error)
+
 // wanted reads the flags before any file is looked for.
-func (o *explainOptions) wanted(args []string, now time.Time) (func(context.Context, telemetry.Archive) (recalled, error), error) {
+func (o *explainOptions) wanted(args []string, now time.Time) (finder, error) {
 	if o.sync != "" {
 		epoch, seq, err := syncNumber(o.sync)
-		return func(ctx context.Context, from telemetry.Archive) (recalled, error) {
+		return func(ctx context.Context, from telemetry.Archive, _ string) (recalled, error) {
 			return numbered(ctx, from, epoch, seq)
 		}, err
 	}
@@ -110,21 +128,87 @@ func (o *explainOptions) wanted(args []string, now time.Time) (func(context.Cont
 	if namespace == decision.NoNamespace {
 		namespace = ""
 	}
-	object := telemetry.Object{Loop: loop, Namespace: namespace, Name: name}
-	return func(ctx context.Context, from telemetry.Archive) (recalled, error) {
-		return asOf(ctx, from, object, at)
+	kind, _, _ := strings.Cut(strings.Join(args, "/"), "/")
+	m := moment{telemetry.Object{Loop: loop, Namespace: namespace, Name: name}, kind, at, *o.kubeconfig.Namespace != ""}
+	return func(ctx context.Context, from telemetry.Archive, run string) (recalled, error) {
+		if at.After(now) && at.After(from.State().Newest) {
+			return recalled{}, stillToCome(at)
+		}
+		return m.recall(ctx, from, run)
 	}, nil
 }
 
-func asOf(ctx context.Context, archive telemetry.Archive, object telemetry.Object, at time.Time) (recalled, error) {
-	trace, err := archive.AsOf(ctx, object, at)
+// moment is one that is asked for of an object, whose kind was given in these words, and whose namespace
+// was given if named is set.
+type moment struct {
+	object telemetry.Object
+	kind   string
+	at     time.Time
+	named  bool
+}
+
+func stillToCome(at time.Time) error {
+	return fmt.Errorf("--at: %s is still to come: give a time that has passed", stamp(at))
+}
+
+func (m moment) recall(ctx context.Context, archive telemetry.Archive, run string) (recalled, error) {
+	trace, err := archive.AsOf(ctx, m.object, m.at)
 	if errors.Is(err, telemetry.ErrNotKept) {
-		err = notKept(ctx, archive, object, at)
+		err = m.notKept(ctx, archive)
 	}
 	if err != nil {
 		return recalled{}, err
 	}
-	return recalled{toldAt(trace, at), at}, nil
+	known := m.at
+	if trace.Epoch != run {
+		if known, err = knownUntil(ctx, archive, trace, m.at); err != nil {
+			return recalled{}, err
+		}
+	}
+	return recalled{toldAt(trace, known), known, m.at}, nil
+}
+
+// knownUntil is up to when, at most a moment, the run of a sync has told how it went on: as long as it kept
+// syncs, of whatever object.
+func knownUntil(ctx context.Context, archive telemetry.Archive, t *telemetry.Trace, at time.Time) (time.Time, error) {
+	next, err := archive.Search(ctx, telemetry.Query{Since: at.Add(1), OldestFirst: true, Limit: 1})
+	if err != nil || len(next.Hits) > 0 && next.Hits[0].Epoch == t.Epoch {
+		return at, err
+	}
+	known, err := newestOf(ctx, archive, t.Epoch, at)
+	switch {
+	case known.Before(t.Ended):
+		known = t.Ended
+	case known.After(at):
+		known = at
+	}
+	return known, err
+}
+
+// newestOf is when the newest sync of a run ended that had started by a moment, zero where there is none.
+func newestOf(ctx context.Context, archive telemetry.Archive, epoch string, at time.Time) (time.Time, error) {
+	for q := (telemetry.Query{Until: at.Add(1)}); ; {
+		page, err := archive.Search(ctx, q)
+		for _, h := range page.Hits {
+			if h.Epoch == epoch {
+				return h.Started.Add(h.Took), nil
+			}
+		}
+		if err != nil || page.Next == "" {
+			return time.Time{}, err
+		}
+		q.After = page.Next
+	}
+}
+
+// first is the first sync that a query finds, nil where there is none.
+func first(ctx context.Context, archive telemetry.Archive, q telemetry.Query) (found *telemetry.Trace, err error) {
+	q.Limit = 1
+	err = archive.Each(ctx, q, func(t *telemetry.Trace) error {
+		found = t
+		return nil
+	})
+	return found, err
 }
 
 // toldAt is a sync as it was told at a moment: where the clock alone had made another sentence
@@ -150,7 +234,7 @@ func numbered(ctx context.Context, archive telemetry.Archive, epoch string, seq 
 	case err != nil:
 		return recalled{}, err
 	default:
-		return recalled{trace, trace.Ended}, nil
+		return recalled{trace: trace, at: trace.Ended}, nil
 	}
 }
 
@@ -164,14 +248,23 @@ func syncNumber(text string) (epoch string, seq uint64, err error) {
 }
 
 // notKept says what the history has instead.
-func notKept(ctx context.Context, archive telemetry.Archive, o telemetry.Object, at time.Time) error {
-	text := fmt.Sprintf("no sync of %s is kept that had started at %s", o.Key(), stamp(at))
-	hits, err := archive.Search(ctx, telemetry.Query{Loop: o.Loop, Namespace: o.Namespace, Name: o.Name, Limit: 1, OldestFirst: true})
+func (m moment) notKept(ctx context.Context, archive telemetry.Archive) error {
+	o := m.object
+	text := fmt.Sprintf("no sync of %s %s is kept that had started at %s", m.kind, o.Key(), stamp(m.at))
+	own, err := first(ctx, archive, telemetry.Query{Loop: o.Loop, Namespace: o.Namespace, Name: o.Name, OldestFirst: true})
+	like := own
+	if err == nil && own == nil {
+		like, err = first(ctx, archive, telemetry.Query{Loop: o.Loop})
+	}
 	switch {
 	case err != nil:
 		return fmt.Errorf("%s, and looking for another failed: %w", text, err)
-	case len(hits.Hits) > 0:
-		return fmt.Errorf("%s; its oldest that is kept started at %s", text, stamp(hits.Hits[0].Started))
+	case own != nil:
+		return fmt.Errorf("%s; its oldest that is kept started at %s", text, stamp(own.Started))
+	case like == nil && !app.Loops().Has(o.Loop):
+		return fmt.Errorf("%s, nor any other of that kind: give %s", text, prose.Or(loopNames()))
+	case m.named:
+		return fmt.Errorf("%s, nor any other of it%s", text, oldest(archive.State()))
 	default:
 		return fmt.Errorf("%s, nor any other of it; give the namespace with -n%s", text, oldest(archive.State()))
 	}

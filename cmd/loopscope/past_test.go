@@ -4,7 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -51,20 +55,24 @@ func pageAt(t *testing.T, file, at string) (sentence string) {
 	return twin.Page.Head.Sentence
 }
 
-// TestExplainTheMoment: of a moment at which the clock alone had made another sentence of the last
-// sync, that one is told, as on the page, with what it finds and its exit code.
-func TestExplainTheMoment(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "history.db")
+// historyOf is a history of these syncs.
+func historyOf(t *testing.T, traces ...*telemetry.Trace) (file string) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), "history.db")
 	store, err := history.Open(file, history.Options{Clock: func() time.Time { return night.Add(time.Hour) }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Add(t.Context(), starting(t, night)); err != nil {
+	if err := errors.Join(store.Add(t.Context(), traces...), store.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	return file
+}
+
+// TestExplainTheMoment: of a moment at which the clock alone had made another sentence of the last
+// sync, that one is told, as on the page, with what it finds and its exit code.
+func TestExplainTheMoment(t *testing.T) {
+	file := historyOf(t, starting(t, night), podSync(t, "aaaa", 312, night.Add(10*time.Minute)))
 	for _, c := range []struct {
 		after time.Duration
 		tone  decision.Tone
@@ -112,11 +120,62 @@ func TestExplainTheEstimateOfThePast(t *testing.T) {
 		e.To.Add(20 * time.Second): "",
 	} {
 		var out strings.Builder
-		if err := recordedText(&out, trace, at); err != nil {
+		if err := recordedText(&out, recalled{trace: trace, at: at}); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(out.String(), want) || want == "" && strings.Contains(out.String(), "Completes") {
 			t.Errorf("at %s it does not say %q:\n%.600s", stamp(at), want, out.String())
+		}
+	}
+}
+
+// TestExplainsNoMoreThanIsKnown: where a history has nothing more of the run of a sync, be it that another run
+// follows or none, the sync is told as of then, and it is said that the rest is not known.
+func TestExplainsNoMoreThanIsKnown(t *testing.T) {
+	file := historyOf(t, starting(t, night), podSync(t, "aaaa", 312, night.Add(time.Minute)), podSync(t, "bbbb", 1, night.Add(time.Hour)))
+	end := stamp(night.Add(time.Minute))
+	for after, known := range map[time.Duration]bool{30 * time.Second: true, 59 * time.Second: true, 61 * time.Second: false, 9 * time.Minute: false, 2 * time.Hour: false} {
+		at := stamp(night.Add(after))
+		out, err := run(t, "explain", "deployment/web", "-n", "shop", "--at", at, "--history", file)
+		said := "As of " + end + ": sync aaaa/311 of deployment shop/web, which ended at " + stamp(night) + ".\nWhat happened between then and " + at + " is not known: the history has no more of that run of the manager.\n\nshop/web was waiting: "
+		if err != nil || strings.Contains(out, said) == known || known && !strings.HasPrefix(out, "As of "+at) || strings.Contains(out, "is not known") == known {
+			t.Errorf("%s later: %v\n%.500s", after, err, out)
+		}
+		out, err = run(t, "explain", "deployment/web", "-n", "shop", "--at", at, "--history", file, "-o", "json")
+		if err != nil || strings.Contains(out, `"unknownSince": "`+strings.TrimSuffix(end, "Z")) == known {
+			t.Errorf("%s later as JSON: %v\n%.500s", after, err, out)
+		}
+	}
+}
+
+// TestTheRunningManagerKnowsTheRest: a manager that runs on without a sync, and can write its history, has
+// seen nothing happen.
+func TestTheRunningManagerKnowsTheRest(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	file, config := historyOf(t, starting(t, night)), contexts(t, "http://127.0.0.1:1")
+	var says string
+	console := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, says) }))
+	defer console.Close()
+	defer announce(at("first"), console.URL, slog.New(slog.DiscardHandler))()
+	for text, known := range map[string]bool{
+		`{"epoch":"aaaa","page":{"history":%q}}`:                       true,
+		`{"epoch":"aaaa","page":{"history":%q,"historyFailing":true}}`: false,
+		`{"epoch":"bbbb","page":{"history":%q}}`:                       false,
+	} {
+		says = fmt.Sprintf(text, file)
+		out, err := run(t, "explain", "deployment/web", "-n", "shop", "--at", stamp(night.Add(time.Hour)), "--kubeconfig", config)
+		if err != nil || strings.Contains(out, "is not known") == known {
+			t.Errorf("%s: %v\n%.300s", says, err, out)
+		}
+	}
+}
+
+// TestTheFutureIsNotTold: nobody knows how it will be.
+func TestTheFutureIsNotTold(t *testing.T) {
+	for _, args := range [][]string{{"explain", "--history", nightly(t)}, {"story", "--server", "http://127.0.0.1:1"}} {
+		_, err := run(t, append(args, "deployment/web", "-n", "shop", "--at", "2999-01-01T00:00:00Z")...)
+		if err == nil || err.Error() != "--at: 2999-01-01T00:00:00Z is still to come: give a time that has passed" {
+			t.Errorf("%s: %v", args[0], err)
 		}
 	}
 }

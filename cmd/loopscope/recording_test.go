@@ -309,7 +309,7 @@ func TestViewStops(t *testing.T) {
 
 func TestExplainThePast(t *testing.T) {
 	file := nightly(t)
-	out, err := run(t, "explain", "deployment/web", "-n", "shop", "--at", "2026-11-21T03:03:00Z", "--history", file)
+	out, err := run(t, "explain", "deployment/web", "-n", "shop", "--at", "2026-11-21T03:04:00Z", "--history", file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -341,8 +341,11 @@ func TestPastErrorsSayWhatToDo(t *testing.T) {
 		args []string
 		want []string
 	}{
-		{[]string{"explain", "deployment/web", "-n", "shop", "--at", "2026-11-21T03:00:00Z", "--history", file}, []string{"no sync of shop/web is kept", "its oldest that is kept started at 2026-11-21T03:02:24Z"}},
+		{[]string{"explain", "deployment/web", "-n", "shop", "--at", "2026-11-21T03:00:00Z", "--history", file}, []string{"no sync of deployment shop/web is kept", "its oldest that is kept started at 2026-11-21T03:02:24Z"}},
 		{[]string{"explain", "deployment/web", "--at", "2026-11-21T03:03:00Z", "--history", file}, []string{"default/web", "-n", "oldest sync that it keeps started at 2026-11-21T03:02:24Z"}},
+		{[]string{"explain", "sts/web", "-n", "shop", "--at", "2026-11-21T03:03:00Z", "--history", file}, []string{"no sync of sts shop/web is kept that had started at 2026-11-21T03:03:00Z, nor any other of that kind: give deployment, "}},
+		{[]string{"explain", "deployment/none", "-n", "shop", "--at", "2026-11-21T03:03:00Z", "--history", file}, []string{"nor any other of it; the oldest sync that it keeps started at "}},
+		{[]string{"explain", "rc/none", "-n", "shop", "--at", "2026-11-21T03:03:00Z", "--history", file}, []string{"no sync of rc shop/none", "nor any other of it; the oldest"}},
 		{[]string{"explain", "--sync", "aaaa/9", "--history", file}, []string{"sync aaaa/9 is not kept in " + file, "2026-11-21T03:02:24Z"}},
 		{[]string{"explain", "--sync", "nine", "--history", file}, []string{"EPOCH/NUMBER"}},
 		{[]string{"explain", "deployment/web", "--sync", "aaaa/9"}, []string{"omit the object"}},

@@ -91,8 +91,12 @@ func (o *storyOptions) run(ctx context.Context, s streams, args []string) error 
 func (o *storyOptions) ask(ctx context.Context, loop, name string) (*telemetry.Story, error) {
 	query := url.Values{}
 	if o.at != "" {
-		if _, err := telemetry.ParseMoment(o.at, time.Now()); err != nil {
+		now := time.Now()
+		switch at, err := telemetry.ParseMoment(o.at, now); {
+		case err != nil:
 			return nil, fmt.Errorf("--at: %w", err)
+		case at.After(now):
+			return nil, stillToCome(at)
 		}
 		query.Set("at", o.at)
 	}

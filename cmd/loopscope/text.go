@@ -36,9 +36,14 @@ func explainText(out io.Writer, t *telemetry.Trace, seen evidence, now time.Time
 
 // recordedText prints a sync of the past: which one it is, and what it wrote
 // where explainText says what would be written.
-func recordedText(out io.Writer, t *telemetry.Trace, at time.Time) error {
+func recordedText(out io.Writer, x recalled) error {
+	t, at := x.trace, x.at
 	p := printer{w: tabwriter.NewWriter(out, 0, 0, 2, ' ', 0), now: at}
-	p.line("As of %s: sync %s/%d of %s %s, which ended at %s.\n", stamp(at), t.Epoch, t.Seq, t.Loop, t.Key(), stamp(t.Ended))
+	p.line("As of %s: sync %s/%d of %s %s, which ended at %s.", stamp(at), t.Epoch, t.Seq, t.Loop, t.Key(), stamp(t.Ended))
+	if !x.unknownSince().IsZero() {
+		p.line("What happened between then and %s is not known: the history has no more of that run of the manager.", stamp(x.asked))
+	}
+	p.line("")
 	p.line("%s", inThePast(t.Sentence).At(at))
 	p.numbers(t.Loop, t.Numbers)
 	p.estimate(estimateAt(t, at))

@@ -17,7 +17,8 @@ import (
 // About is the page of this program: what it does to the cluster, what its
 // numbers cover and what went by uncounted.
 func (s *Pages) About(q *page.Query) (*page.Page, error) {
-	v := views.About{Headline: "Loopscope " + s.Opts.Version + " on cluster " + s.Opts.Cluster + ".", Then: s.covers(), History: s.Opts.Archive.State().Path, Namespace: s.Opts.Namespace}
+	kept := s.Opts.Archive.State()
+	v := views.About{Headline: "Loopscope " + s.Opts.Version + " on cluster " + s.Opts.Cluster + ".", Then: s.covers(), History: kept.Path, HistoryFailing: kept.Error != "", Namespace: s.Opts.Namespace}
 	v.Sections = []views.AboutSection{s.aboutProgram(), s.aboutRelease(), s.aboutSeen(), s.aboutWindow(), s.aboutHistory(), s.aboutLimits(), s.aboutLoops(), s.aboutStart(), aboutMore()}
 	v.Sections = slices.DeleteFunc(v.Sections, func(x views.AboutSection) bool { return len(x.Lines) == 0 })
 	p := &page.Page{Status: http.StatusOK, Frame: s.Frame(q, "About"), Body: views.AboutBody(v), Data: v}
