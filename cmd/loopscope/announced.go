@@ -116,31 +116,26 @@ func writeAnnounced(path string, list []string) error {
 	return nil
 }
 
-// newest is the console that was announced last of those that answer, or else of all.
-func newest(ctx context.Context, list []string, cluster string) found {
+// newest is the console that was announced last of those that answer and look at the namespace, "" for all of
+// them; or else of those that answer, or of all.
+func newest(ctx context.Context, list []string, cluster, namespace string) found {
+	var others []found
 	for _, address := range list {
 		f := foundAt(address, cluster)
 		f.announced = true
-		if len(list) == 1 || f.answers(ctx) {
+		var err error
+		if f.observes, err = f.observed(ctx); err != nil {
+			continue
+		}
+		if f.knows(namespace) {
 			return f
 		}
+		others = append(others, f)
+	}
+	if len(others) > 0 {
+		return others[0]
 	}
 	f := foundAt(list[0], cluster)
 	f.announced = true
 	return f
-}
-
-// answers reports whether the console is there, and knows its token where it has one, or else is of the
-// cluster.
-func (f found) answers(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, answersWithin)
-	defer cancel()
-	if f.token != "" {
-		known, err := signin.Known(ctx, f.server, f.token)
-		if err == nil {
-			known.CloseIdleConnections()
-		}
-		return err == nil
-	}
-	return askConsole(ctx, f, "/about.json", nil, new(struct{})) == nil
 }

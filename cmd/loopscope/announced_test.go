@@ -35,7 +35,7 @@ func TestFindsTheConsoleThatIsLeft(t *testing.T) {
 	second, kill := served(t)
 	finds := func(when, want string) {
 		t.Helper()
-		f := flags.find(t.Context())
+		f := flags.find(t.Context(), "")
 		if got := f.address(); got != want || !f.announced || f.cluster != "first" {
 			t.Errorf("%s: it finds %+v, want %s", when, f, want)
 		}
@@ -72,11 +72,11 @@ func TestFindsTheSuccessorAtTheSamePort(t *testing.T) {
 		gone := announce(at("first"), c[0], log)
 		last := announce(at("first"), c[1], log)
 		gone()
-		if f := flags.find(t.Context()); f.address() != c[1] || !f.announced {
+		if f := flags.find(t.Context(), ""); f.address() != c[1] || !f.announced {
 			t.Errorf("%v: it finds %+v", c, f)
 		}
 		last()
-		if f := flags.find(t.Context()); f.announced {
+		if f := flags.find(t.Context(), ""); f.announced {
 			t.Errorf("%v: after both, it finds %+v", c, f)
 		}
 	}
@@ -109,11 +109,11 @@ func TestFindsTheConsoleWithoutToken(t *testing.T) {
 		return s
 	}
 	console, second, other := answers(`{"cluster":"first"}`), answers(`{"cluster":"second"}`), answers("<h1>Hello</h1>")
-	f := newest(t.Context(), []string{"http://127.0.0.1:1", "http://a b", second.URL, other.URL, console.URL}, "first")
+	f := newest(t.Context(), []string{"http://127.0.0.1:1", "http://a b", second.URL, other.URL, console.URL}, "first", "")
 	if f.server != console.URL {
 		t.Errorf("it finds %+v", f)
 	}
-	if f := newest(t.Context(), []string{"http://127.0.0.1:1", "http://127.0.0.1:9"}, "first"); f.server != "http://127.0.0.1:1" {
+	if f := newest(t.Context(), []string{"http://127.0.0.1:1", "http://127.0.0.1:9"}, "first", ""); f.server != "http://127.0.0.1:1" {
 		t.Errorf("where none answers: %+v", f)
 	}
 }

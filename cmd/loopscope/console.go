@@ -16,6 +16,7 @@ import (
 	"github.com/loopscope/loopscope/cmd/internal/app"
 	"github.com/loopscope/loopscope/cmd/internal/signin"
 	"github.com/loopscope/loopscope/telemetry/redact"
+	"github.com/loopscope/loopscope/telemetry/safetext"
 )
 
 // consoleFlags say which console is asked: that of an address, or that of the cluster which
@@ -61,26 +62,59 @@ type found struct {
 	// announced is set where nobody has given the address: its console may have ended since it left it,
 	// and another program have the port.
 	announced bool
+	// observes is the only namespace that it looks at, "" for all of them or where it has not said so.
+	observes string
 }
 
-func (c *consoleFlags) find(ctx context.Context) found {
+// find is the console to ask about a namespace, "" for all of them.
+func (c *consoleFlags) find(ctx context.Context, namespace string) found {
+	f, list := c.candidates()
+	if len(list) > 0 {
+		return newest(ctx, list, f.cluster, namespace)
+	}
+	f.observes, _ = f.observed(ctx) // Why it does not answer is told when it is asked.
+	return f
+}
+
+// candidates are the consoles that were announced, or else the one to try.
+func (c *consoleFlags) candidates() (f found, list []string) {
 	if c.server != "" {
-		return foundAt(c.server, "")
+		return foundAt(c.server, ""), nil
 	}
 	cluster, console := chosenCluster(c.kubeconfig)
 	if cluster == "" {
-		return found{server: usualServer}
+		return found{server: usualServer}, nil
 	}
 	host := ""
 	if config, err := c.kubeconfig.ToRawKubeConfigLoader().ClientConfig(); err == nil {
 		host = config.Host
 	}
 	if path, err := (place{cluster, host}).file(os.Getenv); err == nil {
-		if list := announced(path); len(list) > 0 {
-			return newest(ctx, list, cluster)
-		}
+		list = announced(path)
 	}
-	return found{server: cmp.Or(console, usualServer), cluster: cluster}
+	return found{server: cmp.Or(console, usualServer), cluster: cluster}, list
+}
+
+// observed asks the console for the only namespace that it looks at. It is an error where it is not there, or
+// does not know its token, or is of another cluster.
+func (f found) observed(ctx context.Context) (string, error) {
+	var twin struct {
+		Page struct {
+			Namespace string `json:"namespace"`
+		} `json:"page"`
+	}
+	ctx, cancel := context.WithTimeout(ctx, answersWithin)
+	defer cancel()
+	err := askConsole(ctx, f, "/about.json", nil, &twin)
+	return twin.Page.Namespace, err
+}
+
+// knows reports whether the console looks at a namespace, "" for all of them.
+func (f found) knows(namespace string) bool { return f.observes == "" || f.observes == namespace }
+
+// narrow says that the console looks at one namespace, of which not all that is asked for is.
+func (f found) narrow() string {
+	return fmt.Sprintf("The console at %s observes only the namespace %s, and does not know how others are now. `loopscope open` starts one for all that you may list.", f.server, safetext.Line(f.observes))
 }
 
 // foundAt reads an address that may have a token.

@@ -87,8 +87,8 @@ func TestFindsTheConsole(t *testing.T) {
 		t.Errorf("the address is still there: %v", err)
 	}
 	t.Setenv("KUBECONFIG", os.DevNull)
-	if c := newConsoleFlags(); c.find(t.Context()) != (found{server: usualServer}) {
-		t.Errorf("without a cluster: %+v", c.find(t.Context()))
+	if c := newConsoleFlags(); c.find(t.Context(), "") != (found{server: usualServer}) {
+		t.Errorf("without a cluster: %+v", c.find(t.Context(), ""))
 	}
 	t.Setenv("XDG_STATE_HOME", filepath.Join(config, "no-folder"))
 	announce(at("first"), console.URL, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))()
@@ -113,12 +113,12 @@ func TestFindsTheConsoleInTheKubeconfig(t *testing.T) {
 		}
 		flags.kubeconfig = newConsoleFlags().kubeconfig
 		*flags.kubeconfig.KubeConfig = config
-		if got := flags.find(t.Context()); got != (found{server: want, cluster: "first"}) {
+		if got := flags.find(t.Context(), ""); got != (found{server: want, cluster: "first"}) {
 			t.Errorf("%s: %+v", extension, got)
 		}
 	}
 	announce(at("first"), "http://127.0.0.1:9", slog.New(slog.DiscardHandler))
-	if got := flags.find(t.Context()).server; got != "http://127.0.0.1:9" {
+	if got := flags.find(t.Context(), "").server; got != "http://127.0.0.1:9" {
 		t.Errorf("a console that has left its address: %s", got)
 	}
 }
@@ -144,7 +144,7 @@ func TestSignsWithTheToken(t *testing.T) {
 	}
 	flags := newConsoleFlags()
 	*flags.kubeconfig.KubeConfig = contexts(t, "http://127.0.0.1:2")
-	if got := flags.find(t.Context()); got != (found{server: usualServer, cluster: "first"}) {
+	if got := flags.find(t.Context(), ""); got != (found{server: usualServer, cluster: "first"}) {
 		t.Errorf("of another cluster of that name: %+v", got)
 	}
 }
@@ -174,7 +174,7 @@ func TestTheTokenIsNotForWhoeverTakesThePort(t *testing.T) {
 	}
 	open := openOptions{manager: newManagerOptions()}
 	*open.manager.kubeconfig.KubeConfig = config
-	if url := open.running(t.Context()); url != "" || heard.Load() != 4 {
+	if url := open.running(t.Context()); url != "" || heard.Load() != 8 {
 		t.Errorf("a browser would be sent to %q; it was asked %d times", url, heard.Load())
 	}
 }

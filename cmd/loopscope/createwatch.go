@@ -20,6 +20,14 @@ func followed(written []create.Object) bool {
 	return slices.ContainsFunc(written, func(x create.Object) bool { return x.Loop() != "" })
 }
 
+// onlyNamespace is that of all of the objects, "" where there are several.
+func onlyNamespace(written []create.Object) string {
+	if slices.ContainsFunc(written, func(x create.Object) bool { return x.Namespace != written[0].Namespace }) {
+		return ""
+	}
+	return written[0].Namespace
+}
+
 // follow tells what happens to objects until all are complete, which it then says, or one needs you.
 func (o *createOptions) follow(ctx context.Context, written []create.Object, began time.Time, complete string) error {
 	client, err := o.request.Factory.KubernetesClientSet()
@@ -39,7 +47,7 @@ func (o *createOptions) follow(ctx context.Context, written []create.Object, beg
 	if o.request.PrintsObjects() {
 		out = o.s.err
 	}
-	told := stories{from: (&consoleFlags{kubeconfig: o.kubeconfig}).find(ctx), began: began, last: map[create.Object]time.Time{}}
+	told := stories{from: (&consoleFlags{kubeconfig: o.kubeconfig}).find(ctx, onlyNamespace(written)), began: began, last: map[create.Object]time.Time{}}
 	err = create.Follow(ctx, written, func() create.Look { return told.look(o.request.Round(client)) }, func(x create.Object, line string) {
 		fmt.Fprintf(out, "%s  %s  %s\n", time.Now().UTC().Format("15:04:05"), x, safetext.Line(line))
 	})

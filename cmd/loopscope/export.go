@@ -162,7 +162,10 @@ func (o *exportOptions) arguments() url.Values {
 // fromServer copies the stream of a console as it comes, so that one that is cut
 // off leaves what came.
 func (o *exportOptions) fromServer(ctx context.Context, s streams) (done exported, err error) {
-	from := o.console.find(ctx)
+	from := o.console.find(ctx, o.namespace)
+	if !from.knows(o.namespace) {
+		fmt.Fprintln(newSafeWriter(s.err), from.narrow())
+	}
 	if from.cluster != "" { // What it sends does not say of which cluster it is before the end of its first line.
 		if err := askConsole(ctx, from, "/about.json", nil, new(struct{})); err != nil {
 			return done, err

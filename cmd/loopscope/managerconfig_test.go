@@ -86,7 +86,7 @@ func TestTheClusterThatIsMeant(t *testing.T) {
 			if err := flags.Parse(args); err != nil {
 				t.Fatal(err)
 			}
-			if got, want := reader.find(t.Context()), (found{server: c.console, cluster: c.cluster}); got != want {
+			if got, want := reader.find(t.Context(), ""), (found{server: c.console, cluster: c.cluster}); got != want {
 				t.Errorf("commands ask %+v, want %+v", got, want)
 			}
 		})

@@ -119,18 +119,13 @@ func (o *openOptions) running(ctx context.Context) string {
 		return ""
 	}
 	console := consoleFlags{kubeconfig: o.manager.kubeconfig}
-	at := console.find(ctx)
-	var about struct {
-		Page struct {
-			Namespace string `json:"namespace"`
-		} `json:"page"`
-	}
-	if askConsole(ctx, at, "/about.json", nil, &about) != nil {
+	want := *o.manager.kubeconfig.Namespace
+	at := console.find(ctx, want)
+	if askConsole(ctx, at, "/about.json", nil, new(struct{})) != nil {
 		return ""
 	}
-	want, is := *o.manager.kubeconfig.Namespace, about.Page.Namespace
 	switch {
-	case is == "" || want == is:
+	case at.knows(want):
 		return at.address()
 	case want != "" || o.mayListEverywhere(ctx):
 		return ""

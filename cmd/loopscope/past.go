@@ -57,15 +57,17 @@ func (o *explainOptions) historyFile(ctx context.Context) (source, error) {
 	if o.history != "" {
 		return source{file: o.history}, nil
 	}
-	from := (&consoleFlags{kubeconfig: o.kubeconfig}).find(ctx)
+	console := &consoleFlags{kubeconfig: o.kubeconfig}
+	namespace, _ := console.namespace() // Without one any console does.
+	from := console.find(ctx, namespace)
 	ctx, cancel := context.WithTimeout(ctx, historyWithin)
 	defer cancel()
-	console, away := from.history(ctx)
-	if away == nil && console.file != "" {
-		if _, err := os.Stat(console.file); err != nil {
+	kept, away := from.history(ctx)
+	if away == nil && kept.file != "" {
+		if _, err := os.Stat(kept.file); err != nil {
 			return source{}, fmt.Errorf("the console at %s keeps its history in a file that is not on this machine: %w\nAsk there, or fetch a recording with `loopscope export`", from.server, err)
 		}
-		return console, nil
+		return kept, nil
 	}
 	usual, err := usualHistory(from.cluster, os.Getenv)
 	if err == nil {

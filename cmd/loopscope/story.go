@@ -78,7 +78,7 @@ func (o *storyOptions) run(ctx context.Context, s streams, args []string) error 
 	if app.Loops().Has(loop) && !slices.Contains(toldLoops(), loop) {
 		return fmt.Errorf("%q has no story: stories are told of a %s, with the objects that it owns. The syncs of a %s are on its page in the console", strings.Join(args, "/"), prose.Or(toldLoops()), app.Loops().Kind(loop))
 	}
-	story, err := o.ask(ctx, loop, name)
+	story, err := o.ask(ctx, s, loop, name)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (o *storyOptions) run(ctx context.Context, s streams, args []string) error 
 	return storyText(s.out, story, o.all)
 }
 
-func (o *storyOptions) ask(ctx context.Context, loop, name string) (*telemetry.Story, error) {
+func (o *storyOptions) ask(ctx context.Context, s streams, loop, name string) (*telemetry.Story, error) {
 	query := url.Values{}
 	if o.at != "" {
 		now := time.Now()
@@ -109,7 +109,10 @@ func (o *storyOptions) ask(ctx context.Context, loop, name string) (*telemetry.S
 	if err != nil {
 		return nil, err
 	}
-	from := o.console.find(ctx)
+	from := o.console.find(ctx, namespace)
+	if !from.knows(namespace) {
+		fmt.Fprintln(newSafeWriter(s.err), from.narrow())
+	}
 	if err := askConsole(ctx, from, decision.PathOf(loop)+"/"+url.PathEscape(cmp.Or(namespace, decision.NoNamespace))+"/"+url.PathEscape(name)+"/story.json", query, &twin); err != nil {
 		return nil, unseen(noSuchLoop(err, from, loop, "stories", toldLoops()))
 	}

@@ -62,7 +62,8 @@ ReplicaSets without a Deployment are counted below the table of Deployments, and
 listed with --loop replicaset.
 
 The exit code is 0, 1 after an error, and with --exit-code 2 if anything in the
-table, or counted below it, is waiting or failed.`,
+table, or counted below it, is waiting or failed, and else 1 if the console cannot know
+that nothing is: it observes another namespace, or has listed nothing yet.`,
 		Example: `  # What needs me, anywhere?
   loopscope top -A
 
@@ -139,28 +140,40 @@ func (o *topOptions) check() error {
 }
 
 func (o *topOptions) run(ctx context.Context, s streams, terms []string) error {
+	namespace := ""
 	if !o.all {
-		namespace, err := o.console.namespace()
-		if err != nil {
+		var err error
+		if namespace, err = o.console.namespace(); err != nil {
 			return err
 		}
 		terms = append([]string{"ns:" + namespace}, terms...)
 	}
 	p := topPrinter{colour: coloured(s.out), wide: o.output.value == formatWide, bare: o.noHeaders}
 	if o.watch {
-		return o.follow(ctx, s.out, p, terms)
+		return o.follow(ctx, s.out, p, namespace, terms)
 	}
-	list, err := o.ask(ctx, terms)
+	list, err := o.ask(ctx, namespace, terms)
 	if err != nil {
 		return err
 	}
-	if !o.all && len(list.rows) == 0 {
+	if !o.all && len(list.rows) == 0 && list.unknown == "" {
 		list.note += "\n-A lists the " + app.Loops().Of(o.loop).Many() + app.Loops().Unowned(o.loop) + " of every namespace."
 	}
-	if err = o.print(s, p, list); err == nil && o.exitCode && list.needsYou() {
-		return needsYou{}
+	if err := o.print(s, p, list); err != nil || !o.exitCode {
+		return err
 	}
-	return err
+	return list.verdict()
+}
+
+// verdict is the error of --exit-code.
+func (l *topList) verdict() error {
+	switch {
+	case l.needsYou():
+		return needsYou{}
+	case l.unknown != "":
+		return errors.New("whether anything needs you is not known. " + l.unknown)
+	}
+	return nil
 }
 
 // print prints the list as it was asked for. What is no row of it goes beside it where
@@ -232,7 +245,7 @@ func isTerminal(out io.Writer) bool {
 
 // follow draws the table in place until somebody stops it. What cannot be asked
 // is said above the last table, and asked again.
-func (o *topOptions) follow(ctx context.Context, out io.Writer, p topPrinter, terms []string) error {
+func (o *topOptions) follow(ctx context.Context, out io.Writer, p topPrinter, namespace string, terms []string) error {
 	if !terminal(out) {
 		return errors.New("--watch draws in place, and the output is not a terminal: omit it")
 	}
@@ -243,7 +256,7 @@ func (o *topOptions) follow(ctx context.Context, out io.Writer, p topPrinter, te
 	defer ticker.Stop()
 	var last topList
 	for {
-		list, err := o.ask(ctx, terms)
+		list, err := o.ask(ctx, namespace, terms)
 		if errors.As(err, new(unknownTerm)) {
 			return err
 		}

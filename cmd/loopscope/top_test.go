@@ -118,6 +118,10 @@ func TestTopErrorsSayWhatToDo(t *testing.T) {
 func TestTopPages(t *testing.T) {
 	asked := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/about.json" {
+			_, _ = io.WriteString(w, "{}")
+			return
+		}
 		asked++
 		next, row := "/deployments?after=a&q=ns%3Ashop", `{"namespace":"shop","name":"n","state":{"tone":"ok","word":"settled"},"why":"x\u001b[2Jy","since":[{"since":"2026-11-21T03:00:00Z"}]}`
 		if r.URL.Query().Get("q") != "ns:shop" || asked > 1 && r.URL.Query().Get("after") != "a" {

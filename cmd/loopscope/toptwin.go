@@ -21,6 +21,7 @@ type topList struct {
 	rows     []topRow
 	notice   string // what a reader has to know first: that no API server answers
 	note     string // why there is no row
+	unknown  string // why the console does not know whether anything needs somebody
 	beside   []topBeside
 	more     bool // whether there are rows beyond the limit
 }
@@ -97,20 +98,21 @@ type topTwin struct {
 		} `json:"groups"`
 		Next  string `json:"next"`
 		Empty *struct {
+			Code    string     `json:"code"`
 			Heading string     `json:"heading"`
 			Lines   []pageText `json:"lines"`
 		} `json:"empty"`
 	} `json:"page"`
 }
 
-// ask reads the pages of the list up to the limit.
-func (o *topOptions) ask(ctx context.Context, terms []string) (topList, error) {
+// ask reads the pages of the list of a namespace, "" for all of them, up to the limit.
+func (o *topOptions) ask(ctx context.Context, namespace string, terms []string) (topList, error) {
 	query := url.Values{}
 	if len(terms) > 0 {
 		query.Set("q", strings.Join(terms, " "))
 	}
 	var list topList
-	from := o.console.find(ctx)
+	from := o.console.find(ctx, namespace)
 	for page := range maxTopPages {
 		var t topTwin
 		if err := askConsole(ctx, from, decision.PathOf(o.loop)+".json", query, &t); err != nil {
@@ -124,7 +126,11 @@ func (o *topOptions) ask(ctx context.Context, terms []string) (topList, error) {
 		}
 		if page == 0 {
 			list = topList{now: t.Now, cluster: t.Cluster, headline: t.Page.Headline, tally: t.Page.Tally, beside: t.Page.Beside, note: t.note()}
-			list.notice = t.told()
+			list.notice, list.unknown = t.told(), t.idle()
+			if !from.knows(namespace) {
+				list.unknown = from.narrow()
+				list.notice = strings.TrimPrefix(list.notice+"\n"+list.unknown, "\n")
+			}
 		}
 		for _, g := range t.Page.Groups {
 			list.rows = append(list.rows, g.Rows...)
@@ -170,6 +176,14 @@ func (t *topTwin) unknown() error {
 		}
 	}
 	return nil
+}
+
+// idle is why the loop has not looked at anything, "" where it has.
+func (t *topTwin) idle() string {
+	if e := t.Page.Empty; e == nil || !slices.Contains([]string{"loop-off", "loop-skipped", "loop-waiting"}, e.Code) {
+		return ""
+	}
+	return t.note()
 }
 
 // note is what the page says where the list is empty.
