@@ -34,7 +34,9 @@ func TestResultsAreFound(t *testing.T) {
 
 // TestNamesAreFound as the rows of the history write them.
 func TestNamesAreFound(t *testing.T) {
-	loops := func(kind string) string { return map[string]string{"ReplicaSet": "replicaset", "rs": "replicaset"}[kind] }
+	loops := func(kind string) string {
+		return map[string]string{"ReplicaSet": "replicaset", "rs": "replicaset"}[kind]
+	}
 	for _, c := range []struct {
 		text, loop, namespace, part string
 		unknown                     string
