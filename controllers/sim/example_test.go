@@ -50,5 +50,5 @@ func Example() {
 	//   5s  5 to 10, 13 asked for, 13 available
 	//  10s  3 to 0, 10 asked for, 13 available
 	// complete
-	// shop/web is settled: 10 of 10 available, unchanged for 1m.
+	// shop/web is settled: 10 of 10 available.
 }

@@ -122,7 +122,8 @@ func (c *Cluster) Run(b Bound) Result {
 
 // conclude says how the run ended, by deciding once more without acting. Where
 // nothing will happen any more it speaks as of the moment from which the clock
-// does not change the sentence: what has just happened is no news then.
+// does not change the sentence: what has just happened is no news then. What is
+// settled it tells as of when it came to be.
 func (c *Cluster) conclude(r *Result, settled bool) {
 	begin := c.conclusion()
 	now := c.now
@@ -133,6 +134,9 @@ func (c *Cluster) conclude(r *Result, settled bool) {
 	for turns := 0; settled && turns < maxClockChanges && r.Sentence.ChangesAt.After(now); turns++ {
 		now = r.Sentence.ChangesAt
 		r.describe(begin(now), now)
+	}
+	if settled && r.Sentence.Tone == decision.ToneOK && r.Sentence.Since.After(r.Began) {
+		c.retell(r, begin)
 	}
 	switch {
 	case !settled:
@@ -149,6 +153,17 @@ func (c *Cluster) conclude(r *Result, settled bool) {
 		r.End = Failed
 	default:
 		r.End = Waiting
+	}
+}
+
+// retell says the same as of its beginning: for how long it has been so depends on how long the clock ran on.
+func (c *Cluster) retell(r *Result, begin func(time.Time) decision.Core) {
+	now, then := r.Sentence.Since, *r
+	if r.Ended.After(now) {
+		now = r.Ended
+	}
+	if then.describe(begin(now), now); then.Sentence.Code == r.Sentence.Code && len(then.Held) == len(r.Held) {
+		*r = then
 	}
 }
 

@@ -33,6 +33,9 @@ func TestAhead(t *testing.T) {
 		}
 	}
 	d.Deadline = new(int64(600))
+	if p, err := Ahead(t.Context(), d, nil); err != nil || p.Sentence != "shop/web is settled: 4 of 4 available." {
+		t.Errorf("as it ends it says %q, %v", p.Sentence, err)
+	}
 	if p, err := Ahead(t.Context(), d, most(3)); err != nil || !strings.Contains(p.Sentence, "no progress for 10m, quota few refuses 1 new pod (pods: 3 of 3 used)") {
 		t.Errorf("past the deadline it says %q, %v", p.Sentence, err)
 	}
