@@ -95,7 +95,7 @@ func (f *Follower) Run(ctx context.Context) error {
 			continue
 		}
 		came, err := f.follow(ctx, leader)
-		f.cut(leader, err)
+		f.cut(ctx, leader, err)
 		if came {
 			pause = shortestPause
 		}
@@ -348,15 +348,16 @@ func (f *Follower) keep(t *telemetry.Trace) error {
 	return nil
 }
 
-// cut notes that the stream has ended. A console that stops has sent everything before.
-func (f *Follower) cut(leader leadership.Console, err error) {
+// cut notes that the stream has ended. A console that stops has sent everything before. That this process
+// ends is no warning.
+func (f *Follower) cut(ctx context.Context, leader leadership.Console, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.run.whole = f.run.whole && (stopped(err) || errors.Is(err, errChanged))
 	if f.state.Leader != leader.Identity {
 		return
 	}
-	if f.state.Connected || f.state.Error == "" {
+	if ctx.Err() == nil && (f.state.Connected || f.state.Error == "") {
 		f.opts.Logger.Warn("The leader's syncs are not received", "leader", leader.Identity, "from", leader.URL, "error", err)
 	}
 	if f.state.Connected {

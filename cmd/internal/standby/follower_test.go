@@ -1,6 +1,7 @@
 package standby
 
 import (
+	"bytes"
 	"context"
 	"encoding/pem"
 	"errors"
@@ -194,6 +195,25 @@ func TestFollow(t *testing.T) {
 	l.serve(t)
 	w.shows(t, "run1", 1, 2, 5, 6, 7, 8, 9)
 	w.wantMissed(t)
+}
+
+// Who ends while it follows has lost nothing, and warns of nothing.
+func TestEndIsNoWarning(t *testing.T) {
+	var text bytes.Buffer
+	f := New(Options{Logger: slog.New(slog.NewTextHandler(&text, nil)), Leadership: func() telemetry.Leadership { return telemetry.Leadership{} }})
+	a := leadership.Console{Identity: "a", URL: "http://127.0.0.1:1"}
+	f.state = telemetry.Following{Leader: "a", Connected: true}
+	ctx, cancel := context.WithCancel(t.Context())
+	f.cut(ctx, a, errors.New("connection reset"))
+	if !strings.Contains(text.String(), "The leader's syncs are not received") {
+		t.Errorf("of a cut it says %q", &text)
+	}
+	text.Reset()
+	f.state.Connected = true
+	cancel()
+	if f.cut(ctx, a, context.Cause(ctx)); text.Len() > 0 {
+		t.Errorf("at the end it says %q", &text)
+	}
 }
 
 // A console that does not answer is tried ever less often, up to every half a minute or so. Nobody waits that long
