@@ -30,6 +30,11 @@ func completeFlag(cmd *cobra.Command, flag string, complete cobra.CompletionFunc
 	}
 }
 
+// completeChoice completes a flag that has a few values.
+func completeChoice(cmd *cobra.Command, flag string, values ...string) {
+	completeFlag(cmd, flag, cobra.FixedCompletions(values, noFiles))
+}
+
 // completeKubeconfig completes the flags whose values stand in the kubeconfig.
 func completeKubeconfig(cmd *cobra.Command) {
 	for _, flag := range []string{"context", "cluster", "user"} {

@@ -94,6 +94,23 @@ func TestCompletes(t *testing.T) {
 			t.Errorf("%q: %q, want %q", typed, got, want)
 		}
 	}
+	for typed, want := range map[string]string{
+		"rolling-update --cleanup ":           "delete rename preserve :4",
+		"rolling-update resume --cleanup ":    "delete rename preserve :4",
+		"rolling-update --image-pull-policy ": "Always IfNotPresent Never :4",
+		"rolling-update --dry-run=":           "none client server :4",
+		"create --dry-run=":                   "none client server :4",
+		"apply --dry-run=":                    "none client server :4",
+		"create --validate=":                  "strict warn ignore :4",
+		"apply --validate=":                   "strict warn ignore :4",
+		"manager --console-auth ":             "token none :4",
+		"view --console-auth ":                "token none :4",
+		"manager --logging-format ":           "text json :4",
+	} {
+		if got := completed(t, strings.Split(typed, " ")...); got != want {
+			t.Errorf("%q: %q, want %q", typed, got, want)
+		}
+	}
 	for typed, want := range map[string]string{"at:": " at:RR-3.may-go ", "is:": " is:failed "} {
 		if got := " " + completed(t, "top", typed); !strings.Contains(got, want) || !strings.HasSuffix(got, " :4") {
 			t.Errorf("%q: %q, want%q", typed, got, want)

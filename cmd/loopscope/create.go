@@ -126,6 +126,8 @@ func objectStreams(raw streams) genericiooptions.IOStreams {
 
 func (o *createOptions) addFlags(cmd *cobra.Command, width int) {
 	o.request.AddFlags(cmd)
+	completeChoice(cmd, "dry-run", dryRuns...)
+	completeChoice(cmd, "validate", "strict", "warn", "ignore")
 	cmd.Flags().BoolVar(&o.explain, "explain", false, "first say what the loops will do with each Deployment, ReplicaSet and ReplicationController")
 	cmd.Flags().BoolVar(&o.watch, "watch", false, "follow them until all are complete, or one needs you (exit code 2)")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "with --watch, how long at most; 0 for as long as it takes")

@@ -47,6 +47,9 @@ kube-controller-manager has no rolling updates: they are left out here with
 	}
 	helpInSections(cmd, s.out, sections, width)
 	completeControllers(cmd)
+	completeChoice(cmd, "console-auth", authToken, authNone)
+	completeChoice(cmd, "logging-format", "text", "json")
+	completeChoice(cmd, "kube-api-content-type", contentTypes...)
 	cmd.Version = stamped()
 	_ = cmd.MarkFlagFilename("config", "yaml", "yml") // It fails for a flag that there is not.
 	return cmd

@@ -95,6 +95,7 @@ func (o *rollingOptions) newSteering(s streams, width int, verb string) *cobra.C
 	}
 	if verb == "resume" {
 		cmd.Flags().StringVar(&own.cleanup, "cleanup", "", "what becomes of the old one: delete, rename (it keeps its name and gets the new pods) or preserve")
+		completeChoice(cmd, "cleanup", cleanups...)
 	}
 	addClusterFlags(cmd, s.out, own.kubeconfig, width)
 	completeNamespace(cmd, own.kubeconfig)

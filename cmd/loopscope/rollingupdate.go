@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -33,6 +34,12 @@ type rollingOptions struct {
 	// given reports whether somebody has given a flag.
 	given func(name string) bool
 }
+
+// The values of --dry-run and --cleanup.
+var (
+	dryRuns  = []string{"none", "client", "server"}
+	cleanups = []string{string(rollingupdate.Delete), string(rollingupdate.Rename), string(rollingupdate.Preserve)}
+)
 
 // reactWithin is how long nobody may react to a request while something is due.
 const reactWithin = 10 * time.Second
@@ -117,6 +124,9 @@ func (o *rollingOptions) addFlags(cmd *cobra.Command) {
 	flags.StringVar(&o.dryRun, "dry-run", "none", "client or server: say what the update would do, or print both objects with -o, and write nothing")
 	cmd.Flag("dry-run").NoOptDefVal = "client"
 	o.output.addFlag(cmd, "both objects of a --dry-run")
+	completeChoice(cmd, "dry-run", dryRuns...)
+	completeChoice(cmd, "cleanup", cleanups...)
+	completeChoice(cmd, "image-pull-policy", "Always", "IfNotPresent", "Never")
 }
 
 // completeNames offers the ReplicationControllers of the namespace.
@@ -161,7 +171,7 @@ func (o *rollingOptions) arguments(cmd *cobra.Command, args []string) error {
 		return fmt.Errorf("%s cannot be replaced by itself: give another name, or omit the second one to keep the name", args[0])
 	case o.poll < 100*time.Millisecond:
 		return errors.New("--poll-interval has to be 100ms or more")
-	case o.dryRun != "none" && o.dryRun != "client" && o.dryRun != "server":
+	case !slices.Contains(dryRuns, o.dryRun):
 		return fmt.Errorf("--dry-run %q: use none, client or server", o.dryRun)
 	case o.dryRun != "none" && o.detach:
 		return errors.New("--dry-run asks for nothing: omit --detach")

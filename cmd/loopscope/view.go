@@ -42,6 +42,7 @@ several runs, the one that ended last is shown; --epoch chooses another.`,
 	}
 	cmd.Flags().StringVar(&o.listen, "listen", app.DefaultListen, "address of the console; loopback only")
 	o.signIn.addFlags(cmd.Flags())
+	completeChoice(cmd, "console-auth", authToken, authNone)
 	cmd.Flags().StringVar(&o.epoch, "epoch", "", "show this run of loopscope; the one that ended last by default")
 	return cmd
 }
