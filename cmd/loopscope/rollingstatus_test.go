@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -120,9 +121,7 @@ func TestStatusForPrograms(t *testing.T) {
 
 // What the rules refuse ends with 2, and a dry run of it, too.
 func TestRefusedByTheRules(t *testing.T) {
-	web := strings.Replace(halfOld, requestOnHalf, "", 1)
-	web = strings.Replace(web, `"kubectl.kubernetes.io/next-controller-id":"web-2","kubectl.kubernetes.io/original-replicas":"3"`, "", 1)
-	web = strings.Replace(web, ",\n}},", "}},", 1)
+	web := idle()
 	for _, flags := range []string{"", " --dry-run", " --dry-run=server -o yaml"} {
 		out, errOut, err := runBoth(t, append(strings.Fields("rolling-update web --image=web:1"+flags), "--kubeconfig", having(t, web))...)
 		if !errors.As(err, new(needsYou)) || !strings.Contains(out+errOut, "it has the image web:1 already") {
@@ -130,3 +129,33 @@ func TestRefusedByTheRules(t *testing.T) {
 		}
 	}
 }
+
+// idle is web without an update.
+func idle() string {
+	web := strings.Replace(halfOld, requestOnHalf, "", 1)
+	web = strings.Replace(web, `"kubectl.kubernetes.io/next-controller-id":"web-2","kubectl.kubernetes.io/original-replicas":"3"`, "", 1)
+	return strings.Replace(web, ",\n}},", "}},", 1)
+}
+
+// Where neither more pods are allowed nor fewer, one may be missing all the same, and that is said.
+func TestTwoZerosAreTold(t *testing.T) {
+	const told = "With a surge of 0 and 0 unavailable nothing could move: one pod may be unavailable.\n"
+	for flags, want := range map[string]bool{"--surge=0 --unavailable=0": true, "--surge=0% --unavailable=0": true, "--surge=0 --unavailable=1": false, "--unavailable=0": false} {
+		_, errOut, err := runBoth(t, append(strings.Fields("rolling-update web --image=web:2 --dry-run "+flags), "--kubeconfig", having(t, idle()))...)
+		if err != nil || strings.Contains(errOut, told) != want {
+			t.Errorf("%s: %v\n%s", flags, err, errOut)
+		}
+	}
+}
+
+// A watch that says nothing for a while says why.
+func TestWatchTellsAnOutage(t *testing.T) {
+	var out strings.Builder
+	o := &rollingOptions{s: streams{out: &out}}
+	o.watching().Unread(errors.New("connection refused"))
+	if got := out.String(); !strings.HasSuffix(got, "  The update cannot be read, will try again: connection refused\n") || !clock.MatchString(got) {
+		t.Errorf("it says %q", got)
+	}
+}
+
+var clock = regexp.MustCompile(`^\d\d:\d\d:\d\d `)

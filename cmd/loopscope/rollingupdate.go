@@ -18,6 +18,7 @@ import (
 	"github.com/loopscope/loopscope/cmd/internal/rolling"
 	"github.com/loopscope/loopscope/controllers/rollingupdate"
 	"github.com/loopscope/loopscope/telemetry/prose"
+	"github.com/loopscope/loopscope/telemetry/redact"
 )
 
 // rollingOptions are the flags of rolling-update and of the commands below it.
@@ -67,10 +68,10 @@ one: they would undo its steps.
 'rolling-update status OLD' says how far it is, and 'abort OLD', 'pause OLD' and
 'resume OLD' steer it; 'resume' also finishes what kubectl left half-done.
 
-The exit code is 0 if the update is complete, 2 if it cannot be carried out, does not
-move or was taken back, and 1 after any other error, such as a flag that is wrong, a
-HorizontalPodAutoscaler in the way, or no manager that runs. That of a --dry-run is
-the same, as far as it goes.`,
+The exit code is 0 if the update is complete, 2 if it cannot be carried out (with a
+container that is not there, say), does not move or was taken back, and 1 after any
+other error, such as a flag that cannot be read, a HorizontalPodAutoscaler in the way,
+or no manager that runs. That of a --dry-run is the same, as far as it goes.`,
 		Example: `  # A new image, and the same name
   loopscope rolling-update web --image=web:2
 
@@ -117,7 +118,7 @@ func (o *rollingOptions) addFlags(cmd *cobra.Command) {
 	flags.DurationVar(&o.timeout, "timeout", rollingupdate.DefaultTimeout, "how long nothing may move before that is reported")
 	flags.DurationVar(&o.poll, "poll-interval", 3*time.Second, "how often this command looks at the update")
 	flags.StringVar(&o.surge, "surge", "1", "how many pods more there may be, as a number or a percentage")
-	flags.StringVar(&o.unavailable, "unavailable", "0", "how many pods may be missing, as a number or a percentage")
+	flags.StringVar(&o.unavailable, "unavailable", "0", "how many pods may be missing, as a number or a percentage; 1 where it and --surge come to 0")
 	flags.StringVar(&o.cleanup, "cleanup", "", "what becomes of the old one: delete, rename (it keeps its name and gets the new pods) or preserve")
 	flags.BoolVar(&o.rollback, "rollback", false, "take back an update that is under way, as 'rolling-update abort' does")
 	flags.BoolVar(&o.detach, "detach", false, "ask for the update, and do not watch it")
@@ -269,6 +270,9 @@ func (o *rollingOptions) run(ctx context.Context, args []string) error {
 	case keeps != "":
 		fmt.Fprintln(o.s.out, keeps)
 	}
+	if lends := started.Lends(); lends != "" {
+		fmt.Fprintln(o.s.out, lends)
+	}
 	if o.detach {
 		if !started.Again {
 			fmt.Fprintf(o.s.out, "The rolling update of %s was asked for.\n", ask.Old)
@@ -312,6 +316,9 @@ func (o *rollingOptions) foreseen(l *rolling.Foreseen) error {
 	if keeps := l.Keeps(); keeps != "" {
 		fmt.Fprintln(o.s.err, keeps)
 	}
+	if lends := l.Lends(); lends != "" {
+		fmt.Fprintln(o.s.err, lends)
+	}
 	invalid := l.Invalid() != ""
 	switch {
 	case o.output.forPrograms() && invalid:
@@ -350,7 +357,12 @@ func (o *rollingOptions) follow(ctx context.Context, c *rolling.Client, started 
 
 // watching is how an update is looked at.
 func (o *rollingOptions) watching() rolling.Watching {
-	return rolling.Watching{Every: cmp.Or(o.poll, time.Second), Within: reactWithin, Tell: o.tell}
+	return rolling.Watching{Every: cmp.Or(o.poll, time.Second), Within: reactWithin, Tell: o.tell, Unread: o.unread}
+}
+
+// unread says why nothing is said for a while.
+func (o *rollingOptions) unread(err error) {
+	fmt.Fprintf(o.s.out, "%s  The update cannot be read, will try again: %v\n", time.Now().UTC().Format("15:04:05"), redact.Error(err))
 }
 
 // outcome is how following an update ends the command.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/loopscope/loopscope/controllers/rollingupdate"
 	"github.com/loopscope/loopscope/telemetry/prose"
@@ -215,6 +216,17 @@ func (s *Started) Told() string {
 
 // Keeps says that the file of a new update is not applied; "" where it is.
 func (s *Started) Keeps() string { return keeps(s.Kept, s.other()) }
+
+// Lends says that one pod may be missing although none was to be; "" where that is not so.
+func (s *Started) Lends() string { return lends(s.Request) }
+
+func lends(r *rollingupdate.Request) string {
+	zero := func(v *intstr.IntOrString) bool { return v != nil && (v.String() == "0" || v.String() == "0%") }
+	if r == nil || r.Abort || !zero(r.Surge) || !zero(r.Unavailable) {
+		return ""
+	}
+	return "With a surge of 0 and 0 unavailable nothing could move: one pod may be unavailable."
+}
 
 func keeps(name, other string) string {
 	if name == "" {

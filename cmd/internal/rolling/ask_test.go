@@ -29,6 +29,20 @@ func standsOn(t *testing.T, c *Client, name string) *rollingupdate.Request {
 	return r
 }
 
+// A new update that allows neither more pods nor fewer says that one may be missing.
+func TestBeginOfTwoZeros(t *testing.T) {
+	for _, c := range []struct {
+		surge, unavailable string
+		told               bool
+	}{{"0", "0", true}, {"0%", "0", true}, {"1", "0", false}, {"0", "1", false}} {
+		client, _ := clientOf(controller("web", 3, blue, nil))
+		s, err := client.Begin(t.Context(), Ask{Old: "web", Request: rollingupdate.Request{Image: "web:2", Surge: rollingupdate.Amount(c.surge), Unavailable: rollingupdate.Amount(c.unavailable)}})
+		if err != nil || (s.Lends() != "") != c.told {
+			t.Errorf("%+v: %q, %v", c, s.Lends(), err)
+		}
+	}
+}
+
 // What is given anew changes the request that is under way, and what is not given stays.
 func TestBeginChanges(t *testing.T) {
 	client, api := clientOf(asking(`{"version":1,"id":"x","image":"web:2","container":"web","timeout":"7m"}`))

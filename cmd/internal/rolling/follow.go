@@ -46,8 +46,9 @@ type Watching struct {
 	// Once somebody was seen at work it is patience times as long: another manager may have to
 	// take over.
 	Every, Within time.Duration
-	// Tell is given what is new.
-	Tell func(*Look)
+	// Tell is given what is new, Unread once of each outage why the update cannot be read; it may be nil.
+	Tell   func(*Look)
+	Unread func(error)
 }
 
 const (
@@ -118,6 +119,7 @@ type follower struct {
 	s     Started
 	told  string
 	seen  time.Time        // when it could be read last, or when following began
+	blind bool             // it cannot be read
 	state string           // what was due, and what the loop had written
 	since time.Time        // when that was first seen, or when nothing was due last
 	moved bool             // the loop was seen at work
@@ -130,13 +132,16 @@ func (f *follower) turn(ctx context.Context) (done bool, err error) {
 	case ctx.Err() != nil:
 		return true, ctx.Err()
 	case err != nil && !errors.Is(err, errNone) && time.Since(f.seen) < unreadFor:
+		f.unread(err)
 		return false, nil
 	case errors.Is(err, errNone):
 		return true, err
 	case err != nil:
 		return true, fmt.Errorf("%w\nWhat was asked for stands without this command: %s", err, f.s.Watch())
 	}
-	f.seen = l.Now
+	if f.seen = l.Now; f.blind {
+		f.blind, f.told = false, ""
+	}
 	done, err = l.outcome(f.s)
 	if told := l.news(); told != f.told && err == nil { // What an error says is not told twice.
 		f.told = told
@@ -152,6 +157,14 @@ func (f *follower) turn(ctx context.Context) (done bool, err error) {
 		return f.giveUp(ctx, alone)
 	}
 	return false, nil
+}
+
+// unread tells that an outage has begun.
+func (f *follower) unread(err error) {
+	if !f.blind && f.Unread != nil {
+		f.Unread(err)
+	}
+	f.blind = true
 }
 
 // alone is for how long nobody has done what is due, 0 where that is not for too long.

@@ -294,6 +294,9 @@ func (f *Foreseen) Both() string {
 // Keeps says that the file is not applied; "" where it is, and where there is none.
 func (f *Foreseen) Keeps() string { return keeps(f.kept(), "") }
 
+// Lends says that one pod may be missing although none was to be; "" where that is not so.
+func (f *Foreseen) Lends() string { return lends(f.request) }
+
 // kept is the new one of a file where it exists; "" for none.
 func (f *Foreseen) kept() string {
 	if !f.file || !f.There {

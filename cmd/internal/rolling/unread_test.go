@@ -36,6 +36,30 @@ func bearsErrorsAtFirst(t *testing.T) {
 	}
 }
 
+// Whoever watches is told once of an outage that the update cannot be read, and after it how it stands.
+func TestFollowTellsAnOutage(t *testing.T) { synctest.Test(t, tellsAnOutage) }
+
+func tellsAnOutage(t *testing.T) {
+	old, n := half(asksX)
+	client, api := clientOf(old, n)
+	down := false
+	api.PrependReactor("list", "replicationcontrollers", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return down, nil, errors.New("connection refused")
+	})
+	var told []string
+	w := Watching{Every: time.Second, Within: time.Minute, Tell: func(*Look) { told = append(told, "looked") }, Unread: func(err error) { told = append(told, err.Error()) }}
+	f := &follower{Client: client, Watching: w, s: Started{Old: "web", ID: "x"}, seen: time.Now()}
+	for _, down = range []bool{false, true, true, false, false, true} {
+		if done, err := f.turn(t.Context()); done {
+			t.Fatalf("it ended: %v", err)
+		}
+		time.Sleep(w.Every)
+	}
+	if got, want := strings.Join(told, "; "), "looked; list ReplicationControllers: connection refused; looked; list ReplicationControllers: connection refused"; got != want {
+		t.Errorf("told is %q, want %q", got, want)
+	}
+}
+
 // Where nobody reacts and the request cannot be withdrawn, both are said.
 func TestNobodyReactsAndWithdrawingFails(t *testing.T) {
 	for verb, c := range map[string]struct {
