@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -149,6 +150,67 @@ func TestReplayFindsWhatChanged(t *testing.T) {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
+	}
+}
+
+// damaged is a recording of three lines, of which the second is none.
+func damaged(t *testing.T) string {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := tracefile.NewWriter(&b, tracefile.Header{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seq := range uint64(2) {
+		if err := errors.Join(w.Write(syncOf(t, "aaaa", 311+seq, night)), w.Flush()); err != nil {
+			t.Fatal(err)
+		}
+		if seq == 0 {
+			b.WriteString("hello\n")
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// One line that cannot be read is read around by both, and counted.
+func TestReadAroundADamagedLine(t *testing.T) {
+	text := damaged(t)
+	path := filepath.Join(t.TempDir(), "damaged.jsonl")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := run(t, "replay", path)
+	if err == nil || err.Error() != "replay: 1 line could not be read" || !strings.Contains(out, "2 syncs in ") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	a, err := app.NewView(t.Context(), app.ViewOptions{File: path, Listen: "127.0.0.1:0", Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer a.Stop(t.Context())
+	if body := page(t, a.URL()+"/deployments/shop/web/syncs/aaaa/312"); !strings.Contains(body, "1 line of its file could not be read, and is left out: line 3: it is not a trace") {
+		t.Errorf("the page does not say that a line is missing:\n%s", body)
+	}
+}
+
+// A recording may come from another program.
+func TestReplayFromStandardInput(t *testing.T) {
+	text, err := os.ReadFile(recordingOf(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	root := newRoot(streams{out: &out, err: io.Discard})
+	root.SetIn(bytes.NewReader(text))
+	root.SetArgs([]string{"replay", "-"})
+	if err := root.ExecuteContext(t.Context()); err != nil || !strings.Contains(out.String(), "4 syncs in ") {
+		t.Errorf("%v\n%s", err, &out)
 	}
 }
 

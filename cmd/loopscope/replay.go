@@ -17,6 +17,7 @@ import (
 	"github.com/loopscope/loopscope/cmd/internal/app"
 	"github.com/loopscope/loopscope/cmd/internal/replay"
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/telemetry/safetext"
 	"github.com/loopscope/loopscope/telemetry/tracefile"
 )
@@ -31,7 +32,8 @@ func newReplay(s streams) *cobra.Command {
 		Long: `Reads recordings and runs the rules of this program on every recorded snapshot:
 each round is decided again and compared with the recorded verdict, then the
 report, the key numbers and the sentence. The first difference of a sync is
-printed with both values. It reads files alone and needs no cluster.
+printed with both values. It reads files alone, - for standard input, and needs
+no cluster.
 
 A sync is not replayable where the record lacks what it takes: it failed before
 it observed anything, or it panicked. Each is counted with its reason. The exit
@@ -44,7 +46,7 @@ code is 1 where anything differs or a line cannot be read.`,
   loopscope replay --limit 1000 incident.jsonl`,
 		Args:              oneRecording,
 		ValidArgsFunction: completeRecordings(math.MaxInt),
-		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args) },
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, cmd.InOrStdin(), args) },
 	}
 	cmd.Flags().IntVar(&o.limit, "limit", 0, "maximum number of syncs to replay; 0 for all")
 	return cmd
@@ -54,17 +56,18 @@ code is 1 where anything differs or a line cannot be read.`,
 type replaying struct {
 	mu sync.Mutex // guards what follows: what was replayed is printed also where the rest is left behind
 	replay.Summary
+	in    io.Reader // what the file "-" stands for
 	limit int
 	bad   []error // lines that cannot be read, the first few
 	lines int     // how many there were
 	took  time.Duration
 }
 
-func (o *replayOptions) run(ctx context.Context, s streams, files []string) error {
+func (o *replayOptions) run(ctx context.Context, s streams, in io.Reader, files []string) error {
 	if o.limit < 0 {
 		return errors.New("--limit has to be positive, or 0 for all")
 	}
-	r := &replaying{limit: o.limit}
+	r := &replaying{limit: o.limit, in: in}
 	began := time.Now()
 	ended := interruptible(ctx, func() error {
 		for _, file := range files {
@@ -91,7 +94,7 @@ func (o *replayOptions) run(ctx context.Context, s streams, files []string) erro
 const replayBatch, replayBytes = 512, 16 << 20
 
 func (r *replaying) file(ctx context.Context, name string) (err error) {
-	from, err := tracefile.Open(ctx, name)
+	from, err := r.open(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -111,6 +114,14 @@ func (r *replaying) file(ctx context.Context, name string) (err error) {
 		}
 	}
 	return ctx.Err()
+}
+
+// open begins to read a file, or the standard input.
+func (r *replaying) open(ctx context.Context, name string) (*tracefile.Reader, error) {
+	if name == "-" {
+		return tracefile.NewReader(ctx, r.in)
+	}
+	return tracefile.Open(ctx, name)
 }
 
 func (r *replaying) add(batch []*telemetry.Trace, findings []replay.Finding) {
@@ -201,7 +212,7 @@ func (r *replaying) verdict() error {
 		errs = append(errs, fmt.Errorf("replay: %s came out differently: the rules have changed since the recording, or a decision rests on something that is not recorded", syncs(n)))
 	}
 	if r.lines > 0 {
-		errs = append(errs, fmt.Errorf("replay: %d lines could not be read", r.lines))
+		errs = append(errs, fmt.Errorf("replay: %s could not be read", prose.Count(r.lines, "line")))
 	}
 	return errors.Join(errs...)
 }

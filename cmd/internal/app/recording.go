@@ -79,11 +79,13 @@ type recording struct {
 	traces []*telemetry.Trace // in the order of their numbers, each once
 	others []string           // epochs that are in the file as well, with how many syncs
 	twice  int                // left out because their number was there already
+	bad    int                // lines that cannot be read
+	first  error              // what is wrong with the first of them
 	cut    bool               // the end of the file is missing
 }
 
 // readRecording reads the syncs of one epoch: the one that is asked for, or the
-// one that ended last. A line that cannot be read is an error.
+// one that ended last. It reads around lines that cannot be read.
 func readRecording(ctx context.Context, file, epoch string) (rec *recording, err error) {
 	from, err := tracefile.Open(ctx, file)
 	if err != nil {
@@ -99,6 +101,9 @@ func readRecording(ctx context.Context, file, epoch string) (rec *recording, err
 			return rec, rec.choose(file, epoch, runs)
 		case errors.Is(err, tracefile.ErrTruncated):
 			rec.cut = true
+			continue
+		case errors.As(err, new(*tracefile.LineError)):
+			rec.bad, rec.first = rec.bad+1, cmp.Or(rec.first, err)
 			continue
 		case err != nil:
 			return nil, fmt.Errorf("%s: %w", file, err)
@@ -137,6 +142,9 @@ func take(runs map[string]*run, t *telemetry.Trace, keep bool) {
 
 // choose takes the epoch to show, and puts its syncs in order.
 func (r *recording) choose(file, epoch string, runs map[string]*run) error {
+	if len(runs) == 0 && r.bad > 0 {
+		return fmt.Errorf("%s: %w", file, r.first)
+	}
 	if len(runs) == 0 {
 		return fmt.Errorf("%s holds no syncs: there is nothing to show", file)
 	}
@@ -201,6 +209,9 @@ func (r *recording) note() string {
 	var notes []string
 	if r.cut {
 		notes = append(notes, "Its file was cut off: what came before is shown.")
+	}
+	if r.bad > 0 {
+		notes = append(notes, fmt.Sprintf("%s of its file could not be read, and %s left out: %v.", prose.Count(r.bad, "line"), prose.Plural(r.bad, "is", "are"), r.first))
 	}
 	if r.twice > 0 {
 		notes = append(notes, fmt.Sprintf("%d syncs appear twice, and are shown once.", r.twice))
