@@ -142,6 +142,9 @@ func (o *exportOptions) query(now time.Time) (telemetry.Query, error) {
 		}
 		*x.at = at
 	}
+	if !q.Since.IsZero() && !q.Until.IsZero() && !q.Since.Before(q.Until) {
+		return q, errors.New("--since is not before --until: nothing lies between the two")
+	}
 	return q, nil
 }
 

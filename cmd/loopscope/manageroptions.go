@@ -22,6 +22,7 @@ import (
 	"github.com/loopscope/loopscope/cmd/internal/app"
 	"github.com/loopscope/loopscope/cmd/internal/secure"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/telemetry/redact"
 )
 
@@ -198,6 +199,9 @@ func (o *managerOptions) Config() (*managerConfig, error) {
 		return nil, err
 	}
 	errs := o.generic.Validate(controllerNames(), offByDefault(), aliases())
+	if slices.ContainsFunc(errs, func(err error) bool { return strings.HasSuffix(err.Error(), "known controllers") }) { // They name what is not known, and not what is.
+		errs = append(errs, fmt.Errorf("--controllers takes %s, each also with a leading minus, and *", prose.And(controllerNames())))
+	}
 	var generic cmconfig.GenericControllerManagerConfiguration
 	errs = append(errs, o.generic.ApplyTo(&generic, controllerNames(), offByDefault(), aliases()))
 	syncs := map[string]int{}

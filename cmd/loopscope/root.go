@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -175,6 +176,9 @@ func stamped() string {
 // restConfig finds the cluster by the usual rules: --kubeconfig, then
 // $KUBECONFIG, then ~/.kube/config, then the pod's own service account.
 func restConfig(flags *genericclioptions.ConfigFlags) (*rest.Config, error) {
+	if text := flags.Timeout; text != nil && !isTimeout(*text) {
+		return nil, fmt.Errorf("--request-timeout=%s is not a time: give one such as 30s, or 0 for no limit", *text)
+	}
 	config, err := flags.ToRESTConfig()
 	if err == nil && unconfigured(flags) {
 		err = errors.New("no cluster is configured")
@@ -183,6 +187,13 @@ func restConfig(flags *genericclioptions.ConfigFlags) (*rest.Config, error) {
 		return nil, fmt.Errorf("%w\nGive a kubeconfig with --kubeconfig, set KUBECONFIG, or start a cluster to try with `make sandbox`", err)
 	}
 	return config, nil
+}
+
+// isTimeout reports whether a text is a time as kubeconfigs have them: a number is of seconds.
+func isTimeout(text string) bool {
+	_, noNumber := strconv.Atoi(text)
+	_, noTime := time.ParseDuration(text)
+	return text == "" || noNumber == nil || noTime == nil
 }
 
 // checkContext refuses a context that the kubeconfig does not have, and says which it has.

@@ -87,6 +87,9 @@ that nothing is: it observes another namespace, or has listed nothing yet.`,
 			if err := o.check(); err != nil {
 				return err
 			}
+			if cmd.Flags().Changed("every") && !o.watch {
+				return errors.New("--every is how often --watch refreshes: give --watch as well")
+			}
 			if !cmd.Flags().Changed("limit") {
 				o.limit = o.rows()
 			}

@@ -136,6 +136,23 @@ func TestTopPages(t *testing.T) {
 	}
 }
 
+// TestTopQueue tells what a key waits for once.
+func TestTopQueue(t *testing.T) {
+	for _, c := range []struct{ queue, note, want string }{
+		{"timer", `[{"text":"timer in "},{"until":"2026-11-21T03:02:34Z"}]`, "timer in 10s"},
+		{"timer", `[{"text":"deadline in "},{"until":"2026-11-21T03:02:34Z"}]`, "timer, deadline in 10s"},
+		{"idle", `"no timer"`, "idle"},
+	} {
+		r := topRow{Queue: c.queue}
+		if err := json.Unmarshal([]byte(c.note), &r.QueueNote); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.queue(night); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
 // TestTopScreen draws over what was there, and keeps the last answer where the
 // console is away.
 func TestTopScreen(t *testing.T) {

@@ -136,10 +136,14 @@ func (p topPrinter) table(w io.Writer, list topList) error {
 
 // queue is what the key does there, with its timer.
 func (r topRow) queue(now time.Time) string {
-	if note := r.QueueNote.at(now); note != "" && note != "no timer" {
+	switch note := r.QueueNote.at(now); {
+	case note == "", note == "no timer":
+		return r.Queue
+	case strings.HasPrefix(note, r.Queue+" "): // "timer in 0.4s"
+		return note
+	default:
 		return r.Queue + ", " + note
 	}
-	return r.Queue
 }
 
 // pods are those of the page's meter, with how many there may be. Rows that need nothing have none.

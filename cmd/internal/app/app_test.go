@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -219,6 +220,21 @@ func TestStopTellsWhatWasLeft(t *testing.T) {
 			t.Errorf("it took %v", took)
 		}
 	})
+}
+
+// An API server whose certificate is not trusted runs, and answers.
+func TestUntrustedCertificate(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.NotFoundHandler())
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // that nobody trusts it is no news
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	config := &rest.Config{Host: server.URL}
+	_, explained := Explain(t.Context(), config, "deployment", "shop", "web", "dev")
+	for what, err := range map[string]error{"check": Check(t.Context(), config, "dev"), "explain": explained} {
+		if err == nil || !strings.Contains(err.Error(), "the certificate of the cluster at "+server.URL+" is not trusted: ") || !strings.Contains(err.Error(), "certificate-authority") || strings.Contains(err.Error(), "Is it running?") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
 }
 
 func TestExplainSaysWhatToDo(t *testing.T) {

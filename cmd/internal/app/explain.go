@@ -3,6 +3,7 @@ package app
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"sort"
@@ -77,7 +78,11 @@ func Check(ctx context.Context, config *rest.Config, version string) error {
 	return unreachable(config, redact.Error(err))
 }
 
+// unreachable is a cluster that does not answer, or whose answer is not trusted.
 func unreachable(config *rest.Config, err error) error {
+	if errors.As(err, new(*tls.CertificateVerificationError)) {
+		return fmt.Errorf("the certificate of the cluster at %s is not trusted: %w\nIs it that cluster? Then its address and certificate-authority in the kubeconfig do not go together: fetch the kubeconfig again, or choose another one with --context or --kubeconfig", config.Host, err)
+	}
 	return fmt.Errorf("the cluster at %s does not answer: %w\nIs it running? Check the address with `kubectl cluster-info`, or choose another one with --context or --kubeconfig", config.Host, err)
 }
 
