@@ -55,6 +55,7 @@ var varying = []struct {
 	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`), "<uid>"},
 	{regexp.MustCompile(`\brv \d+\b`), "rv <rv>"},
 	{regexp.MustCompile(`127\.0\.0\.1:\d+`), "127.0.0.1:<port>"},
+	{regexp.MustCompile(`\bkubelet of sandbox-\d+`), "kubelet of <node>"}, // where the scheduler had put the pod
 	{regexp.MustCompile(`\b(back-off|restarting|restarts?|restarted|Try) \d+`), "$1 <n>"},
 	{regexp.MustCompile(`\b\d+ (restarts?)\b`), "<n> $1"},
 }
@@ -75,6 +76,7 @@ func TestPlain(t *testing.T) {
 		"a/web is settled: web-7d4b9c6f5x since 03:05, rv 12.":                          "ns/web is settled: web-<hash> since <clock>, rv <rv>.",
 		"new pod web-7d4b9c6f5x-2457d needs it":                                         "new pod web-<hash>-<pod> needs it",
 		"deadline in 9m 4s; back-off 16s":                                               "deadline in <time>; back-off <time>",
+		"when the kubelet of sandbox-3 stops it":                                        "when the kubelet of <node> stops it",
 	} {
 		if got := plain(text, "a"); got != want {
 			t.Errorf("plain(%q) is %q, want %q", text, got, want)
