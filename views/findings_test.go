@@ -42,7 +42,7 @@ func TestFindingsTitle(t *testing.T) {
 	} {
 		var v Object
 		for _, code := range c.codes {
-			v.Findings = append(v.Findings, Finding{Code: code})
+			v.Findings = append(v.Findings, Finding{Code: code, Old: true})
 		}
 		var html strings.Builder
 		if err := FindingsPart(v).Render(t.Context(), &html); err != nil || !strings.Contains(html.String(), c.want) {

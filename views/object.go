@@ -83,6 +83,8 @@ type Finding struct {
 	Count  int64      `json:"count"`
 	Pods   []string   `json:"pods,omitempty"`
 	Since  *time.Time `json:"since,omitempty"`
+	// Old is set where it is of pods of old templates.
+	Old bool `json:"-"`
 	// For is how long ago that is.
 	For Text `json:"-"`
 	// Past is set where it happened at Since, and does not last.
@@ -96,8 +98,9 @@ type Finding struct {
 }
 
 // findingsTitle says what the findings are the reasons of: where all are of pods that have to go, that these stay.
+// Those that a terminating ReplicaSet creates no more have the code of terminating pods, and are missing.
 func findingsTitle(list []Finding) string {
-	if slices.ContainsFunc(list, func(f Finding) bool { return f.Code != "delete-refused" && f.Code != "pods-terminating" }) {
+	if slices.ContainsFunc(list, func(f Finding) bool { return f.Code != "delete-refused" && (f.Code != "pods-terminating" || !f.Old) }) {
 		return "Why pods are not available"
 	}
 	return "Why pods are not gone"
