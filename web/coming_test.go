@@ -177,6 +177,22 @@ func TestLongSync(t *testing.T) {
 	pageSays(t, h.URL, path, http.StatusOK, idle, before)
 }
 
+// A key that is looked up only now and then may still be said to be ready when its sync has ended: that one
+// does not come any more.
+func TestSyncThatHasEndedDoesNotCome(t *testing.T) {
+	w := newWorld(t, storyNow.Add(-2*time.Hour))
+	x := w.golden("replicaset", "../controllers/replicaset/testdata/golden/settled.txtar", "shop")
+	taken := x.Ended.Add(time.Minute)
+	ended := *x
+	ended.Started, ended.Ended = taken, taken.Add(50*time.Millisecond)
+	w.journal.Record(&ended)
+	q := &workQueue{loop: "replicaset"}
+	q.at(taken.Add(100 * time.Millisecond))
+	q.key.Store(&telemetry.KeyState{Key: x.Key(), Phase: telemetry.KeyReady, Since: taken.Add(-5 * time.Second)})
+	_, h := w.serve(q.tells)
+	pageSays(t, h.URL, address.Of(x.Object), http.StatusOK, []string{"No timer is set: the next change triggers a sync."}, []string{"It has been ready", "from before that sync"})
+}
+
 // A retry that is under way is not announced.
 func TestLongRetry(t *testing.T) {
 	w := newWorld(t, storyNow.Add(-2*time.Hour))

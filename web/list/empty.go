@@ -3,7 +3,6 @@ package list
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
@@ -55,7 +54,7 @@ func (s *Pages) firstSyncs(l *decision.Loop, terms []filter.Term) views.Text {
 	for key, k := range s.KeysLately(l.Name) {
 		o := telemetry.Object{Loop: l.Name}
 		o.Namespace, o.Name = telemetry.SplitKey(key)
-		if words.ComingOf(k, time.Time{}).None() || !filter.Holds(terms, filter.Values{Namespace: o.Namespace, Name: o.Name, Is: []string{words.Queue(k)}}) {
+		if words.ComingOf(k, nil).None() || !filter.Holds(terms, filter.Values{Namespace: o.Namespace, Name: o.Name, Is: []string{words.Queue(k)}}) {
 			continue
 		}
 		if _, listed := s.Journal.Board().Row(o); !listed {

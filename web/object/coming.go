@@ -15,7 +15,7 @@ func (s *Pages) coming(x *subject.Subject, now time.Time) words.Coming {
 	if !x.Moment.IsZero() || !x.OnList || x.Unseen() {
 		return words.Coming{}
 	}
-	return words.ComingOf(s.KeysLately(x.Object.Loop).Of(x.Object.Key()), x.Newest.Ended).Long(now)
+	return words.ComingOf(s.KeysLately(x.Object.Loop).Of(x.Object.Key()), x.Newest).Long(now)
 }
 
 // firstSync is the page of an object while its first sync has not ended. It becomes that of the object.
@@ -25,10 +25,10 @@ func (s *Pages) firstSync(q *page.Query, e views.Problem) *page.Page {
 	p.Frame.Tab = s.TabOf(o.Loop)
 	p.Frame.Up, p.Frame.Crumbs, p.Frame.Keys = p.Frame.Tab, s.Crumbs(o, ""), page.CommonKeys
 	p.GoLive(q, page.Part{ID: "f-first", View: views.FirstSync(e)})
-	was := words.ComingOf(s.KeysLately(o.Loop).Of(o.Key()), time.Time{})
+	was := words.ComingOf(s.KeysLately(o.Loop).Of(o.Key()), nil)
 	p.Touches = func(t *telemetry.Trace) bool { return t.Object == o }
 	p.Outdated = func() bool {
-		return !was.Same(words.ComingOf(s.KeysLately(o.Loop).Of(o.Key()), time.Time{}))
+		return !was.Same(words.ComingOf(s.KeysLately(o.Loop).Of(o.Key()), nil))
 	}
 	return p
 }

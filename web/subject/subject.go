@@ -238,7 +238,7 @@ func (s *Finder) UnknownObject(o telemetry.Object) error {
 		e = answer.NewProblem(http.StatusNotFound, "unknown-object", "There is no "+kind+" "+prose.Clip(o.Key(), 300)+" that you may see.",
 			views.Say("Either no sync since ").Clock(s.Window().Since).Plain(" UTC had that name, or you may not see it. ").Join(s.Rights(o.Loop)))
 	}
-	c := words.ComingOf(s.Keys(o.Loop).Of(o.Key()), time.Time{})
+	c := words.ComingOf(s.Keys(o.Loop).Of(o.Key()), nil)
 	if idle := s.Idle(o.Loop); idle != nil && len(s.Journal.Board().List(o.Loop)) == 0 {
 		e = answer.NewProblem(http.StatusNotFound, idle.Code, idle.Heading, idle.Lines...)
 	} else if !c.None() {

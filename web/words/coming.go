@@ -14,11 +14,17 @@ type Coming struct {
 	Since      time.Time // in that phase
 }
 
-// ComingOf is the sync of a key that comes after the one that ended then.
-func ComingOf(k *telemetry.KeyState, ended time.Time) Coming {
+// ComingOf is the sync of a key that comes after that one; nil for none.
+func ComingOf(k *telemetry.KeyState, after *telemetry.Trace) Coming {
+	var started, ended time.Time
+	if after != nil {
+		started, ended = after.Started, after.Ended
+	}
 	switch k.Phase {
 	case telemetry.KeyReady:
-		return Coming{Since: k.Since}
+		if started.Before(k.Since) { // Otherwise a worker has taken it since, for that sync.
+			return Coming{Since: k.Since}
+		}
 	case telemetry.KeyProcessing, telemetry.KeyDirty:
 		taken := k.Taken
 		if taken.IsZero() {
