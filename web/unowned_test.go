@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
@@ -115,6 +116,17 @@ func TestWaysToWhatHasNoOwner(t *testing.T) {
 	if got := s.pages.Crumbs(telemetry.Object{Loop: "replicaset", Namespace: "shop", Name: "big"}, ""); got[0] != (views.Link{Text: "ReplicaSets without a Deployment", Href: "/replicasets"}) {
 		t.Errorf("%+v", got)
 	}
+}
+
+// TestFirstSyncMayHaveAnOwner: before its first sync ends nobody knows whether a ReplicaSet has a Deployment,
+// and so whether it is listed then.
+func TestFirstSyncMayHaveAnOwner(t *testing.T) {
+	w, _, _ := unownedWorld(t, ownSet("big", "", decision.ToneWaiting))
+	q := &workQueue{loop: "replicaset"}
+	q.at(storyNow)
+	q.key.Store(&telemetry.KeyState{Key: "shop/web-2", Phase: telemetry.KeyReady, Since: storyNow.Add(-time.Second)})
+	_, h := w.serve(q.tells)
+	pageSays(t, h.URL, "/replicasets?q=web-2", http.StatusOK, []string{"Nothing matches web-2."}, []string{"listed then"})
 }
 
 // TestNothingWithoutAnOwner says where those are that have one.

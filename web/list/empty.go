@@ -49,7 +49,11 @@ func (s *Pages) noMore(l *decision.Loop, terms []filter.Term) *views.Problem {
 }
 
 // firstSyncs names what is not listed before its first sync ends, as far as the terms let it through.
+// Which of a loop whose owned objects are not listed will have no owner, nobody knows.
 func (s *Pages) firstSyncs(l *decision.Loop, terms []filter.Term) views.Text {
+	if l.ListsUnowned() {
+		return nil
+	}
 	var list []telemetry.Object
 	for key, k := range s.KeysLately(l.Name) {
 		o := telemetry.Object{Loop: l.Name}
