@@ -77,12 +77,24 @@ func deedOfWrite(w *telemetry.Write) deed {
 		notes = append(notes, prose.Clip(Change(c), 80))
 	}
 	if !w.Taken() {
-		d.verb, notes = "could not "+verb.Verb(), append(notes, StateMark(w.State).Word)
+		d.verb, notes = untaken(verb, w.State), append(notes, StateMark(w.State).Word)
 	}
 	if len(notes) > 0 {
 		d.note = " (" + strings.Join(notes, "; ") + ")"
 	}
 	return d
+}
+
+// untaken says of a write that was not taken, or may not have been, what became of it.
+func untaken(verb decision.ActionKind, s decision.State) string {
+	switch s {
+	case decision.Unknown:
+		return "may have " + verb.Past()
+	case decision.Tolerated:
+		return "did not need to " + verb.Verb()
+	default:
+		return "could not " + verb.Verb()
+	}
 }
 
 // deedsOf are the actions of syncs that went through, those alike as one.

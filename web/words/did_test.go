@@ -68,8 +68,8 @@ func TestDidWrites(t *testing.T) {
 	status := write(telemetry.WriteStatus, "ReplicaSet web-1", decision.Change{Field: "status.replicas", From: "1", To: "2"})
 	pods := telemetry.Write{Kind: decision.CreatePods, Object: "Pod", Count: 2, State: decision.Written}
 	refused := telemetry.Write{Kind: decision.CreatePods, Object: "Pod", Count: 2, State: decision.Refused}
-	conflict := status
-	conflict.State = decision.Conflicted
+	ended := func(s decision.State, w telemetry.Write) telemetry.Write { w.State = s; return w }
+	conflict := ended(decision.Conflicted, status)
 	of := write(telemetry.WriteStatus, "ReplicationController web")
 	of.Question = "RU-9"
 	for _, c := range []struct {
@@ -80,6 +80,9 @@ func TestDidWrites(t *testing.T) {
 		{[]telemetry.Write{write(decision.Delete, "Pod web-z85x7"), write(decision.Delete, "Pod web-mzqw6"), write(decision.Delete, "Pod web-hp9xg"), write(decision.Delete, "Pod web-b"), status}, "deleted 4 pods and updated the status (replicas 1 → 2)"},
 		{[]telemetry.Write{write(decision.CreatePods, "Pod web-a"), pods, refused}, "created 3 pods and could not create 2 pods (refused)"},
 		{[]telemetry.Write{conflict}, "could not update the status (replicas 1 → 2; conflict)"},
+		{[]telemetry.Write{ended(decision.Unknown, status)}, "may have updated the status (replicas 1 → 2; reply lost)"},
+		{[]telemetry.Write{pods, ended(decision.Unknown, pods)}, "created 2 pods and may have created 2 pods (reply lost)"},
+		{[]telemetry.Write{ended(decision.Tolerated, write(decision.DeleteReplicaSet, "ReplicaSet web-0"))}, "did not need to delete ReplicaSet web-0 (already so)"},
 		{[]telemetry.Write{write(decision.Adopt, "Pod orph3")}, "adopted pod orph3"},
 		{[]telemetry.Write{write(decision.UpdateReplicaSet, "ReplicaSet web-1", decision.Change{Field: "spec.replicas", From: "3", To: "2"}), of}, "updated ReplicaSet web-1 (replicas 3 → 2) and updated the status of ReplicationController web"},
 	} {
