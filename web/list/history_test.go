@@ -10,6 +10,7 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/filter"
 	"github.com/loopscope/loopscope/web/words"
 )
 
@@ -100,5 +101,13 @@ func TestAskedIsFound(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestTooManyTerms: what is left out because a search has enough terms is not said to be unknown.
+func TestTooManyTerms(t *testing.T) {
+	_, terms := parseSearch(strings.Repeat("is:failed ", filter.MaxTerms)+"until:03:12 web", time.Now(), nil)
+	if got, want := leftOut(terms), "A search has at most 16 terms: until:03:12 and any after it were left out."; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -1,6 +1,7 @@
 package list
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -130,19 +131,20 @@ func kindsOf(t filter.Term) []string {
 	return []string{"", "ns"}
 }
 
-// leftOut says which terms are not searched for, and why: nobody knows them, or they come second.
+// leftOut says which terms are not searched for, and why: nobody knows them, they come second, or there are enough.
 func leftOut(terms []filter.Term) string {
-	var unknown, second []string
+	var unknown, second, why []string
 	for i, t := range terms {
 		switch {
 		case !t.Unknown:
+		case i >= filter.MaxTerms:
+			why = append(why, fmt.Sprintf("A search has at most %d terms: %s and any after it were left out.", filter.MaxTerms, prose.Clip(t.Text, 80)))
 		case repeats(terms[:i], t):
 			second = append(second, prose.Clip(t.Text, 80))
 		default:
 			unknown = append(unknown, prose.Clip(t.Text, 80))
 		}
 	}
-	var why []string
 	if len(unknown) > 0 {
 		why = append(why, prose.And(unknown)+prose.Plural(len(unknown), " is not understood, and was left out. ", " are not understood, and were left out. ")+historyTerms)
 	}
