@@ -20,40 +20,69 @@ type leaving struct {
 	stuck bool
 }
 
-// leavingOf are the terminating pods where it has no others, nil for none: those that have ended only where all
-// have, as they do not count as terminating. It notes in next, unless it is nil, when the clock alone makes
-// something else of it.
-func leavingOf(s *Snapshot, next *time.Time) *leaving {
-	t := count(s)
-	l := &leaving{fact: "terminating"}
-	n, ended := t.terminating, t.ended
-	switch {
-	case t.pods > 0 || s.Deleting || n == 0 && ended == 0:
-		return nil
-	case n == 0:
-		n, l.fact = ended, factEnded
-	}
-	var described []decision.TerminatingPod
-	for _, p := range s.TerminatingPods {
-		if slices.ContainsFunc(s.Pods, func(q Pod) bool { return q.Name == p.Name && q.finished() == (l.fact == factEnded) }) {
-			described = append(described, p)
+// leavingOf are those that a sentence tells of, where the object has no other pods, nil for none: those that have ended,
+// which do not count as terminating, only where they need somebody more than the others do. It notes in next, unless it
+// is nil, when the clock alone makes something else of it.
+func leavingOf(s *Snapshot, next *time.Time) (most *leaving) {
+	for _, l := range allLeaving(s, next) {
+		if most == nil || l.urgency() > most.urgency() {
+			most = l
 		}
 	}
+	return most
+}
+
+// allLeaving are those that are still running, and those that have ended.
+func allLeaving(s *Snapshot, next *time.Time) (all []*leaving) {
+	t := count(s)
+	if t.pods > 0 || s.Deleting {
+		return nil
+	}
 	w := diagnosis.Pods{Namespace: s.Namespace, Now: s.Now, Next: next}
-	l.Finding, l.stuck = w.Terminating(described, n, n), w.Stuck(described) != nil
-	return l
+	tell := func(n int64, fact string, described []decision.TerminatingPod) {
+		if n > 0 {
+			all = append(all, &leaving{Finding: w.Terminating(described, n, n), fact: fact, stuck: w.Stuck(described) != nil})
+		}
+	}
+	tell(t.terminating, "terminating", s.described(false))
+	tell(t.ended, factEnded, s.described(true))
+	return all
+}
+
+// described are the terminating pods that are described and have ended, or have not.
+func (s *Snapshot) described(ended bool) (list []decision.TerminatingPod) {
+	for _, p := range s.TerminatingPods {
+		if slices.ContainsFunc(s.Pods, func(q Pod) bool { return q.Name == p.Name && q.finished() == ended }) {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// urgency is higher where somebody has to act, and where more than a grace period holds them.
+func (l *leaving) urgency() int {
+	switch {
+	case l.NeedsAction:
+		return 2
+	case l.stuck:
+		return 1
+	default:
+		return 0
+	}
 }
 
 // stuckPods are the pods that more than their grace period holds, where nothing else is to be had of the object: it
 // wants none, or its namespace is being deleted.
-func stuckPods(s *Snapshot, rounds []decision.Round) []decision.Finding {
+func stuckPods(s *Snapshot, rounds []decision.Round) (found []decision.Finding) {
 	if s.Want > 0 && !s.Learnt.NamespaceTerminating && !refusedForGood(rounds) {
 		return nil
 	}
-	if l := leavingOf(s, nil); l != nil && l.stuck {
-		return []decision.Finding{l.Finding}
+	for _, l := range allLeaving(s, nil) {
+		if l.stuck {
+			found = append(found, l.Finding)
+		}
 	}
-	return nil
+	return found
 }
 
 // clause is the pods, and why they are not gone; a single one is named.

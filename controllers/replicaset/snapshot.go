@@ -61,8 +61,8 @@ type Snapshot struct {
 	// seen; nil for nothing. Nothing is decided on it.
 	Recent *decision.RecentChange `json:"news,omitempty"`
 	// Deletion is what keeps it while it is being deleted, nil where it is not, and in older recordings.
-	// TerminatingPods describes the first decision.MaxTerminatingPods of its terminating pods then, and where it
-	// has no others. Nothing is decided on them.
+	// TerminatingPods describes the first of its terminating pods then, and where it has no others: at most
+	// decision.MaxTerminatingPods, of those that have ended and of those that have not. Nothing is decided on them.
 	Deletion        *decision.Deletion        `json:"deletion,omitempty"`
 	TerminatingPods []decision.TerminatingPod `json:"leaving,omitempty"`
 	// Controlled is set where something other than a Deployment controls it. Nothing is decided on it.

@@ -112,14 +112,24 @@ func (t *replicaSetSync) fillPods(selector labels.Selector) {
 
 func active(p *corev1.Pod) bool { return p.DeletionTimestamp == nil && !family.PodFinished(p) }
 
+// terminating are the first of the pods that are on their way out. Those that have ended leave room for those that
+// have not, up to half of it, and the other way round.
 func terminating(pods []*corev1.Pod) []decision.TerminatingPod {
-	var list []decision.TerminatingPod
+	var running, ended []decision.TerminatingPod
 	for _, p := range pods {
-		if p.DeletionTimestamp != nil {
-			list = append(list, family.TerminatingPod(p))
+		switch {
+		case p.DeletionTimestamp == nil:
+		case family.PodFinished(p):
+			ended = append(ended, family.TerminatingPod(p))
+		default:
+			running = append(running, family.TerminatingPod(p))
 		}
 	}
-	return family.FirstTerminating(list)
+	running, ended = family.FirstTerminating(running), family.FirstTerminating(ended)
+	most := decision.MaxTerminatingPods
+	running = running[:min(len(running), most-min(len(ended), most/2))]
+	ended = ended[:min(len(ended), most-len(running))]
+	return family.FirstTerminating(append(running, ended...))
 }
 
 func (t *replicaSetSync) addPod(p *corev1.Pod, full labels.Selector, mine, matches bool) {

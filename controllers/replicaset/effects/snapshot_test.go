@@ -2,9 +2,11 @@ package effects
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net/url"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
@@ -216,6 +218,42 @@ func TestTerminatingPodsOfASnapshot(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, seen.(*replicaSetSync).s.TerminatingPods); diff != "" {
 			t.Errorf("others %v: %s", others, diff)
+		}
+	}
+}
+
+// Pods that have ended leave room in the description for those that have not, and the other way round.
+func TestTerminatingPodsOfBothKinds(t *testing.T) {
+	at := time.Unix(2000, 0)
+	pods := func(prefix string, n int, phase corev1.PodPhase, until time.Time) (list []*corev1.Pod) {
+		for i := range n {
+			name := fmt.Sprintf("%s-%02d", prefix, i)
+			list = append(list, &corev1.Pod{ObjectMeta: lab.Object(name, name, "1", nil, lab.OwnedBy("ReplicaSet", "web", "r")), Status: corev1.PodStatus{Phase: phase}})
+			list[i].DeletionTimestamp = new(metav1.NewTime(until))
+		}
+		return list
+	}
+	for _, c := range []struct{ ended, running, wantEnded, wantRunning int }{
+		{10, 2, 8, 2}, {2, 10, 2, 8}, {20, 20, 5, 5}, {0, 12, 0, 10}, {12, 0, 10, 0}, {3, 4, 3, 4},
+	} {
+		caches := newReplicaSetCaches(t)
+		caches.Add(t, &appsv1.ReplicaSet{ObjectMeta: lab.Object("web", "r", "1", nil, nil)})
+		for _, p := range append(pods("ended", c.ended, corev1.PodFailed, at), pods("running", c.running, corev1.PodRunning, at.Add(time.Minute))...) {
+			caches.Add(t, p)
+		}
+		seen, err := caches.replicaSets.Observe(t.Context(), "shop/web")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got, want []string
+		for _, p := range seen.(*replicaSetSync).s.TerminatingPods {
+			got = append(got, p.Name)
+		}
+		for _, p := range append(pods("ended", c.wantEnded, "", at), pods("running", c.wantRunning, "", at)...) {
+			want = append(want, p.Name)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%+v: %s", c, diff)
 		}
 	}
 }
