@@ -51,6 +51,9 @@ func (f *Forecast) within(w *workload, s *surroundings, there, stay int64, r *re
 	s.sheds(w, there+room, keeps(&p))
 	if barred {
 		f.bar(text, there)
+		if clash != "" { // It is in the way of pods that nothing else bars any more.
+			f.bar(clash, there)
+		}
 		return 0
 	}
 	bounded, err := ahead(r.refuse)
