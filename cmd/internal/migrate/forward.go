@@ -317,6 +317,9 @@ func (c *Cluster) phase() string {
 	if rc == nil {
 		return "the ReplicationController is gone"
 	}
+	if rc.DeletionTimestamp != nil {
+		return "the ReplicationController is being deleted"
+	}
 	if rc.Annotations[recordKey] == "" {
 		return "nothing is written on the ReplicationController"
 	}

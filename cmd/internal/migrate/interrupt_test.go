@@ -69,6 +69,24 @@ func TestWhereAnInterruptLeavesThings(t *testing.T) {
 	}
 }
 
+// TestInterruptWhileTheControllerIsBeingDeleted: there is no way back then, and none is told. An API server keeps
+// what is deleted until the garbage collector has made orphans of what it owns.
+func TestInterruptWhileTheControllerIsBeingDeleted(t *testing.T) {
+	_, _, c := steps(scene(3), thereTo)
+	ctx, interrupt := context.WithCancel(t.Context())
+	client := clientWithout(c, nil)
+	client.PrependReactor("delete", "replicationcontrollers", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		defer interrupt()
+		rc := c.Controller.DeepCopy()
+		rc.DeletionTimestamp, rc.Finalizers = new(metav1.Now()), []string{metav1.FinalizerOrphanDependents}
+		return true, nil, client.Tracker().Update(a.GetResource(), rc, a.GetNamespace())
+	})
+	_, err := (&Migration{client: client, namespace: "shop", options: *there, say: func(Step) {}}).Run(ctx)
+	if want := "interrupted\nWhere it stands: the ReplicationController is being deleted. The same command continues"; err == nil || err.Error() != want {
+		t.Errorf("it says\n%v, want\n%s", err, want)
+	}
+}
+
 // TestPlanIsInterrupted: what cannot be listed any more then is not in the way.
 func TestPlanIsInterrupted(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())

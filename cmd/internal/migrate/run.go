@@ -170,7 +170,7 @@ func (m *Migration) tell(s Step) {
 
 // goesOn is how to continue from here, and how to go back where that is possible.
 func (m *Migration) goesOn() string {
-	if gone := m.now != nil && m.now.Controller == nil; m.options.Undo || gone {
+	if m.options.Undo || m.now != nil && (m.now.Controller == nil || m.now.Controller.DeletionTimestamp != nil) {
 		return "the same command continues"
 	}
 	return "the same command continues, and --undo --write goes back"
