@@ -20,12 +20,18 @@ func followed(written []create.Object) bool {
 	return slices.ContainsFunc(written, func(x create.Object) bool { return x.Loop() != "" })
 }
 
-// onlyNamespace is that of all of the objects, "" where there are several.
-func onlyNamespace(written []create.Object) string {
-	if slices.ContainsFunc(written, func(x create.Object) bool { return x.Namespace != written[0].Namespace }) {
-		return ""
+// onlyNamespace is that of all objects that a loop keeps, "" where there are several.
+func onlyNamespace(written []create.Object) (namespace string) {
+	for _, x := range written {
+		switch {
+		case x.Loop() == "":
+		case namespace == "":
+			namespace = x.Namespace
+		case x.Namespace != namespace:
+			return ""
+		}
 	}
-	return written[0].Namespace
+	return namespace
 }
 
 // follow tells what happens to objects until all are complete, which it then says, or one needs you.

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/loopscope/loopscope/cmd/internal/create"
 )
 
@@ -94,12 +96,23 @@ func TestTheExitCodeOfWhatIsNotKnown(t *testing.T) {
 	}
 }
 
-// Of objects of one namespace a console of that is asked, of others one of all.
+// Of objects of one namespace a console of that is asked, of others one of all. What no loop keeps is not asked for.
 func TestOnlyNamespace(t *testing.T) {
-	of := func(namespace string) create.Object { return create.Object{Namespace: namespace} }
-	for want, list := range map[string][]create.Object{"shop": {of("shop"), of("shop")}, "": {of("shop"), of("quiet")}} {
-		if got := onlyNamespace(list); got != want {
-			t.Errorf("%v: %q", list, got)
+	of := func(kind, namespace string) create.Object {
+		return create.Object{Kind: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: kind}, Namespace: namespace}
+	}
+	shop, quiet := of("Deployment", "shop"), of("ReplicaSet", "quiet")
+	for _, c := range []struct {
+		list []create.Object
+		want string
+	}{
+		{[]create.Object{shop, of("ReplicaSet", "shop")}, "shop"},
+		{[]create.Object{shop, quiet}, ""},
+		{[]create.Object{shop, quiet, shop}, ""},
+		{[]create.Object{of("ControllerRevision", ""), shop, of("StatefulSet", "quiet")}, "shop"},
+	} {
+		if got := onlyNamespace(c.list); got != c.want {
+			t.Errorf("%v: %q, want %q", c.list, got, c.want)
 		}
 	}
 }
