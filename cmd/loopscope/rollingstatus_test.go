@@ -140,6 +140,10 @@ func idle() string {
 // Where neither more pods are allowed nor fewer, one may be missing all the same, and that is said.
 func TestTwoZerosAreTold(t *testing.T) {
 	const told = "With a surge of 0 and 0 unavailable nothing could move: one pod may be unavailable.\n"
+	const rounded = "With a surge of 0 and 10% unavailable, which of 2 pods is none, nothing could move: one pod may be unavailable.\n"
+	if _, errOut, err := runBoth(t, append(strings.Fields("rolling-update web --image=web:2 --dry-run --surge=0 --unavailable=10%"), "--kubeconfig", having(t, idle()))...); err != nil || !strings.Contains(errOut, rounded) {
+		t.Errorf("a percentage that comes to 0: %v\n%s", err, errOut)
+	}
 	for flags, want := range map[string]bool{"--surge=0 --unavailable=0": true, "--surge=0% --unavailable=0": true, "--surge=0 --unavailable=1": false, "--unavailable=0": false} {
 		_, errOut, err := runBoth(t, append(strings.Fields("rolling-update web --image=web:2 --dry-run "+flags), "--kubeconfig", having(t, idle()))...)
 		if err != nil || strings.Contains(errOut, told) != want {

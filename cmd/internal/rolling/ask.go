@@ -184,6 +184,8 @@ type Started struct {
 	Back bool
 	// Unread is what could not be looked at beforehand; "" for nothing.
 	Unread string
+	// desired is how many pods it ends with.
+	desired int32
 	// written is set where this client has made the request, which it may then withdraw.
 	written *written
 }
@@ -218,15 +220,24 @@ func (s *Started) Told() string {
 func (s *Started) Keeps() string { return keeps(s.Kept, s.other()) }
 
 // Lends says that one pod may be missing although none was to be; "" where that is not so.
-func (s *Started) Lends() string { return lends(s.Request) }
+func (s *Started) Lends() string { return lends(s.Request, s.desired) }
 
-func lends(r *rollingupdate.Request) string {
-	zero := func(v *intstr.IntOrString) bool { return v != nil && (v.String() == "0" || v.String() == "0%") }
-	if r == nil || r.Abort || !zero(r.Surge) || !zero(r.Unavailable) {
+// lends is Lends of an update to that many pods.
+func lends(r *rollingupdate.Request, desired int32) string {
+	if r == nil || r.Abort || !zero(r.Surge) {
 		return ""
 	}
-	return "With a surge of 0 and 0 unavailable nothing could move: one pod may be unavailable."
+	none := ""
+	if !zero(r.Unavailable) {
+		if n, err := intstr.GetScaledValueFromIntOrPercent(r.Unavailable, int(desired), false); err != nil || n > 0 || desired <= 0 {
+			return ""
+		}
+		none = fmt.Sprintf(", which of %s is none,", prose.Count(int64(desired), "pod"))
+	}
+	return fmt.Sprintf("With a surge of 0 and %s unavailable%s nothing could move: one pod may be unavailable.", r.Unavailable.String(), none)
 }
+
+func zero(v *intstr.IntOrString) bool { return v != nil && (v.String() == "0" || v.String() == "0%") }
 
 func keeps(name, other string) string {
 	if name == "" {

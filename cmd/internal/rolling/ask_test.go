@@ -34,11 +34,36 @@ func TestBeginOfTwoZeros(t *testing.T) {
 	for _, c := range []struct {
 		surge, unavailable string
 		told               bool
-	}{{"0", "0", true}, {"0%", "0", true}, {"1", "0", false}, {"0", "1", false}} {
+	}{
+		{"0", "0", true}, {"0%", "0", true}, {"1", "0", false}, {"0", "1", false},
+		{"0", "10%", true}, {"0", "33%", true}, {"0", "34%", false}, {"0", "50%", false}, {"1%", "10%", false}, // Of 3 pods.
+	} {
 		client, _ := clientOf(controller("web", 3, blue, nil))
 		s, err := client.Begin(t.Context(), Ask{Old: "web", Request: rollingupdate.Request{Image: "web:2", Surge: rollingupdate.Amount(c.surge), Unavailable: rollingupdate.Amount(c.unavailable)}})
 		if err != nil || (s.Lends() != "") != c.told {
 			t.Errorf("%+v: %q, %v", c, s.Lends(), err)
+		}
+	}
+}
+
+// Of an update that is under way the pods are those that its new one is to have.
+func TestPodsOfWhichNoneMayBeMissing(t *testing.T) {
+	const three = "With a surge of 0 and 25% unavailable, which of 3 pods is none, nothing could move: one pod may be unavailable."
+	none := rollingupdate.Request{Surge: rollingupdate.Amount("0"), Unavailable: rollingupdate.Amount("25%")}
+	for _, c := range []struct {
+		name string
+		size int32
+		want string
+	}{{"as many as there were", 3, three}, {"more than there were", 4, ""}} {
+		client, _ := clientOf(asking(`{"version":1,"id":"x","to":"web-2"}`))
+		ask := file(controller("web-2", c.size, green, nil))
+		ask.Request.Surge, ask.Request.Unavailable = none.Surge, none.Unavailable
+		s, err := client.Begin(t.Context(), ask)
+		if err != nil || s.Made != "web-2" || s.Lends() != c.want {
+			t.Errorf("%s: it is created anew: %q, %v", c.name, s.Lends(), err)
+		}
+		if s, err = client.Begin(t.Context(), ask); err != nil || s.Kept != "web-2" || s.Lends() != c.want {
+			t.Errorf("%s: it is there: %q, %v", c.name, s.Lends(), err)
 		}
 	}
 }

@@ -86,7 +86,7 @@ func (c *Client) Begin(ctx context.Context, a Ask) (Started, error) {
 			return Started{}, err
 		}
 	}
-	s := Started{Namespace: c.Namespace, Old: a.Old, ID: f.request.ID, Request: f.request, Unread: f.Unread, written: own}
+	s := Started{Namespace: c.Namespace, Old: a.Old, ID: f.request.ID, Request: f.request, Unread: f.Unread, desired: f.desired(), written: own}
 	if f.kept() != "" {
 		s.Kept, s.Differs = f.kept(), c.differs(ctx, f.New, a.New)
 	}
@@ -97,7 +97,7 @@ func (c *Client) Begin(ctx context.Context, a Ask) (Started, error) {
 // else is asked for.
 func (c *Client) again(ctx context.Context, a *Ask, old *corev1.ReplicationController, now *rollingupdate.Request) (Started, error) {
 	id := now.ID
-	s := Started{Namespace: c.Namespace, Old: a.Old, ID: id, Again: true}
+	s := Started{Namespace: c.Namespace, Old: a.Old, ID: id, Again: true, desired: desiredOf(old, nil)}
 	if _, err := a.onto(old, now); err != nil {
 		return Started{}, err
 	}
@@ -143,7 +143,7 @@ func (c *Client) anew(ctx context.Context, a *Ask, old *corev1.ReplicationContro
 	case err != nil:
 		return nil, err
 	case is != nil:
-		s.Kept, s.Differs = is.Name, c.differs(ctx, is, a.New)
+		s.Kept, s.Differs, s.desired = is.Name, c.differs(ctx, is, a.New), desiredOf(old, is)
 		return nil, nil
 	}
 	s.Made = a.New.Name
@@ -151,6 +151,7 @@ func (c *Client) anew(ctx context.Context, a *Ask, old *corev1.ReplicationContro
 	if err != nil {
 		return nil, err
 	}
+	s.desired = desiredOf(old, n)
 	return c.create(ctx, n)
 }
 
@@ -247,6 +248,20 @@ func prepared(old, of *corev1.ReplicationController) (*corev1.ReplicationControl
 	annotate(n, rollingupdate.AnnotationSource, old.Name+":"+string(old.UID))
 	annotate(n, rollingupdate.AnnotationDesired, strconv.Itoa(int(desired)))
 	return n, nil
+}
+
+// desiredOf is how many pods an update ends with: what is written on the new one, or else the size that the old
+// one had. Either may be nil.
+func desiredOf(old, to *corev1.ReplicationController) int32 {
+	if to != nil {
+		if n, err := strconv.ParseInt(to.Annotations[rollingupdate.AnnotationDesired], 10, 32); err == nil {
+			return int32(n)
+		}
+	}
+	if old == nil {
+		return 0
+	}
+	return original(old)
 }
 
 // original is the size of the old one at the start of its update, or as it is before any.

@@ -295,7 +295,10 @@ func (f *Foreseen) Both() string {
 func (f *Foreseen) Keeps() string { return keeps(f.kept(), "") }
 
 // Lends says that one pod may be missing although none was to be; "" where that is not so.
-func (f *Foreseen) Lends() string { return lends(f.request) }
+func (f *Foreseen) Lends() string { return lends(f.request, f.desired()) }
+
+// desired is how many pods the update ends with.
+func (f *Foreseen) desired() int32 { return desiredOf(f.Old, f.New) }
 
 // kept is the new one of a file where it exists; "" for none.
 func (f *Foreseen) kept() string {
