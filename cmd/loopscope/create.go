@@ -105,10 +105,11 @@ func newCreateOptions(raw streams, part string) *createOptions {
 // writingConfig are the flags of the cluster of a command that writes to it.
 func writingConfig(s streams, part string) *genericclioptions.ConfigFlags {
 	kubeconfig := genericclioptions.NewConfigFlags(true).WithDiscoveryBurst(300).WithDiscoveryQPS(50)
+	warnings := rest.NewWarningWriter(s.err, rest.WarningWriterOptions{Deduplicate: true}) // One for all clients.
 	kubeconfig.WrapConfigFn = func(c *rest.Config) *rest.Config {
 		c.QPS, c.Burst = 50, 100 // --explain and --watch read more than client-go's 5 a second.
 		c.UserAgent = "loopscope/" + stamped() + " " + part
-		c.WarningHandler = rest.NewWarningWriter(s.err, rest.WarningWriterOptions{Deduplicate: true})
+		c.WarningHandler = warnings
 		return c
 	}
 	return kubeconfig

@@ -143,3 +143,25 @@ func TestExplainOfPodsThatAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestExplainWarnsOnce: what the API server warns of in a dry run of a Deployment, of one of its pods and in the
+// write is told once.
+func TestExplainWarnsOnce(t *testing.T) {
+	posts := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			posts++
+			w.Header().Set("Warning", `299 - "would violate PodSecurity"`)
+		}
+		emptyCluster{refuses: "no"}.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	file := filepath.Join(t.TempDir(), "in.yaml")
+	if err := os.WriteFile(file, []byte(workloadNamed("name: d1", "d1", "3")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, errOut, err := runBoth(t, "create", "-f", file, "--explain", "--validate=false", "--kubeconfig", contexts(t, server.URL), "--cache-dir", t.TempDir())
+	if err != nil || posts != 3 || strings.Count(errOut, "would violate") != 1 {
+		t.Errorf("%d writes, %v\n%s", posts, err, errOut)
+	}
+}
