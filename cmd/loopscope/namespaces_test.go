@@ -71,8 +71,13 @@ func TestAsksTheConsoleThatKnowsTheNamespace(t *testing.T) {
 			t.Errorf("%s: %v", line, err)
 		}
 	}
-	if _, err := ask("top -n quiet --exit-code"); err != nil {
-		t.Error(err)
+	for _, line := range []string{"top -n quiet --exit-code", "top -A ns:quiet --exit-code", "top -A --exit-code is:failed NS:Quiet"} {
+		if out, err := ask(line); err != nil || !strings.HasPrefix(asked, "quiet ") || strings.Contains(out, "observes only") {
+			t.Errorf("%s: %v, asked %s\n%s", line, err, asked, out)
+		}
+	}
+	if _, _, err := runBoth(t, "top", "--kubeconfig", config, "-A", "--exit-code", "--", "-ns:quiet"); err == nil || !strings.Contains(err.Error(), "observes only the namespace still") {
+		t.Errorf("without a namespace: %v", err)
 	}
 }
 

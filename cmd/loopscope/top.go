@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -143,7 +144,7 @@ func (o *topOptions) check() error {
 }
 
 func (o *topOptions) run(ctx context.Context, s streams, terms []string) error {
-	namespace := ""
+	namespace := namespaceIn(terms)
 	if !o.all {
 		var err error
 		if namespace, err = o.console.namespace(); err != nil {
@@ -166,6 +167,16 @@ func (o *topOptions) run(ctx context.Context, s streams, terms []string) error {
 		return err
 	}
 	return list.verdict()
+}
+
+// namespaceIn is the only one of which terms leave objects, "" where they leave those of others.
+func namespaceIn(terms []string) string {
+	for _, term := range strings.Fields(strings.Join(terms, " ")) {
+		if key, value, _ := strings.Cut(term, ":"); strings.EqualFold(key, "ns") && value != "" {
+			return strings.ToLower(value)
+		}
+	}
+	return ""
 }
 
 // verdict is the error of --exit-code.
