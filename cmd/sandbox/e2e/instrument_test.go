@@ -165,7 +165,7 @@ func TestControllerRuntimeExample(t *testing.T) {
 		if _, err := bufio.NewReader(res.Body).WriteTo(&page); err != nil {
 			return err
 		}
-		for _, want := range []string{"create Job ", "update the status of Backup", "delete Job ", "jobs-beyond-keep", "status.succeeded 0 → 1"} {
+		for _, want := range []string{"created Job ", "updated the status of Backup", "deleted Job ", "jobs-beyond-keep", "status.succeeded 0 → 1"} {
 			if !strings.Contains(page.String(), want) {
 				return fmt.Errorf("%q is missing", want)
 			}

@@ -232,15 +232,18 @@ func (e *electors) follows(t *testing.T) {
 			t.Errorf("%v: the page of a standby is %s", err, text)
 		}
 	}
-	want, err := leader.storyOf(namespace, "web")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range others {
-		if got, err := m.storyOf(namespace, "web"); err != nil || got.Counts.Syncs != want.Counts.Syncs || got.Counts.Writes != want.Counts.Writes {
-			t.Errorf("%v: the story of a standby counts %+v, that of the leader %+v", err, got.Counts, want.Counts)
+	testplane.Until(t, settleLimit, "standbys tell the leader's story", func() error { // A late event of a pod may still become part of it.
+		want, err := leader.storyOf(namespace, "web")
+		if err != nil {
+			return err
 		}
-	}
+		for _, m := range others {
+			if got, err := m.storyOf(namespace, "web"); err != nil || got.Counts.Syncs != want.Counts.Syncs || got.Counts.Writes != want.Counts.Writes {
+				return fmt.Errorf("%v: the story of a standby counts %+v, that of the leader %+v", err, got.Counts, want.Counts)
+			}
+		}
+		return nil
+	})
 	killed, _ := e.changeLeader(t, namespace, "shop:v2", syscall.SIGKILL)
 	first := e.members[0]
 	checkStory(t, first, namespace)
