@@ -115,7 +115,7 @@ func TestHistorySearchesOneOfAKind(t *testing.T) {
 		{"kind:ReplicaSet", 4, "kind:ReplicaSet", "kind:ReplicaSet is not understood, and was left out. Terms: a part of a name, NAMESPACE/PART,", once},
 		{"reason:quota since:abc web api", 2, "reason:quota since:abc api", "reason:quota and since:abc are not understood, and were left out. Terms: ", "api is not"},
 		{"web api", 2, "api", "api was left out. Only the first term of each kind is searched for", terms},
-		{"asked:RR-8.siz", 0, "", "Nothing that is kept matches asked:RR-8.siz. No loop here asks a question RR-8.siz: here are all questions.", terms},
+		{"asked:RR-3.nowhere", 0, "", "Nothing that is kept matches asked:RR-3.nowhere. No loop here asks a question RR-3.nowhere: here are all questions.", terms},
 		{"asked:RR-3.may-go", 0, "", "Nothing that is kept matches asked:RR-3.may-go.", "No loop here"},
 		{"is:done loop:pods ns:data", 1, "is:done loop:pods", "RESULT is wrote, unchanged,", once},
 	} {
