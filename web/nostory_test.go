@@ -28,6 +28,7 @@ func TestNoStoryIsNoClaim(t *testing.T) {
 	_, sound := w.serve(nil)
 	_, broken := w.serve(func(o *Options) { o.Archive = damaged{o.Archive} })
 	const claim, earlier = "found it settled", "from that time is kept"
+	const toCome = "still to come.<"
 	for _, c := range []struct {
 		server, path string
 		status       int
@@ -35,6 +36,8 @@ func TestNoStoryIsNoClaim(t *testing.T) {
 	}{
 		{sound.URL, settled + "/story", http.StatusNotFound, claim},
 		{sound.URL, "/deployments/shop/stuck/story?at=2001-01-01T00:00:00Z", http.StatusNotFound, earlier},
+		{sound.URL, "/deployments/shop/stuck/story?at=2999-01-01", http.StatusBadRequest, toCome},
+		{sound.URL, "/deployments/shop/stuck?at=2999-01-01", http.StatusBadRequest, toCome},
 		{broken.URL, settled + "/story", http.StatusInternalServerError, ""},
 		{broken.URL, "/deployments/shop/stuck/story?at=2001-01-01T00:00:00Z", http.StatusInternalServerError, ""},
 		{broken.URL, "/deployments/shop/stuck/story", http.StatusOK, ""}, // Its beginning is in the journal.

@@ -43,9 +43,9 @@ func (s *Pages) Story(q *page.Query) (*page.Page, error) {
 func (s *Pages) tell(q *page.Query) (*telemetry.Story, error) {
 	o, args := q.Object, q.Args
 	if text := args.Get("at"); text != "" {
-		at, err := telemetry.ParseMoment(text, q.Now)
+		at, err := s.Moment(q, text, "The newest story", address.Of(o)+"/story")
 		if err != nil {
-			return nil, subject.BadTime(err, "The newest story", address.Of(o)+"/story")
+			return nil, err
 		}
 		return s.storyThen(q, o, at)
 	}

@@ -130,9 +130,9 @@ func (s *Finder) pinTo(q *page.Query, x *Subject) error {
 			return err
 		}
 	case at != "":
-		moment, err := telemetry.ParseMoment(at, q.Now)
+		moment, err := s.Moment(q, at, "The newest sync of "+x.Object.Key(), address.Of(x.Object))
 		if err != nil {
-			return BadTime(err, "The newest sync of "+x.Object.Key(), address.Of(x.Object))
+			return err
 		}
 		if x.Cursor, err = s.syncAt(q, x, moment); err != nil {
 			return s.NotFoundThen(x.Object, moment, err)
@@ -274,7 +274,19 @@ func (s *Finder) closest(o telemetry.Object) []*telemetry.Trace {
 	return list[:min(3, len(list))]
 }
 
-// BadTime says that a time of an address cannot be read, and where else to go.
-func BadTime(err error, text, href string) error {
-	return answer.NewProblem(http.StatusBadRequest, "bad-time", "That is not a valid time.", views.Text{}.Code(err.Error()).Plain(".")).Link(text, href)
+// Moment reads the time that an address asks for. One that is still to come is refused, with a link to somewhere
+// else; where the clock was set back, that of the newest sync may be.
+func (s *Finder) Moment(q *page.Query, asked, text, href string) (time.Time, error) {
+	at, err := telemetry.ParseMoment(asked, q.Now)
+	if err != nil {
+		return at, answer.NewProblem(http.StatusBadRequest, "bad-time", "That is not a valid time.", views.Text{}.Code(err.Error()).Plain(".")).Link(text, href)
+	}
+	if !at.After(q.Now) {
+		return at, nil
+	}
+	if x, err := s.Newest(q); err == nil && !at.After(x.Newest.Ended) {
+		return at, nil
+	}
+	return at, answer.NewProblem(http.StatusBadRequest, "bad-time", "That time is still to come.",
+		views.Say("It was asked for ").Code(at.Format(time.RFC3339)).Plain("; it is ").Code(q.Now.UTC().Format(time.RFC3339)).Plain(" now.")).Link(text, href)
 }
