@@ -187,6 +187,9 @@ var kindWords = map[decision.ActionKind]string{
 	decision.CreatePods: "created", decision.DeletePods: "deleted", WriteStatus: "published",
 }
 
+// participles are those of verbs whose past is another word.
+var participles = map[string]string{"wrote": "written"}
+
 var wishWords = map[decision.ActionKind]string{
 	decision.CreateReplicaSet: "create", decision.UpdateReplicaSet: "write", decision.DeleteReplicaSet: "delete",
 	decision.UpdateDeployment: "write", decision.Adopt: "adopt", decision.Release: "release",
@@ -195,9 +198,12 @@ var wishWords = map[decision.ActionKind]string{
 
 func (m *writeGroup) words() decision.Words {
 	var w decision.Words
-	if m.Taken() {
-		w = w.Say(cmp.Or(kindWords[m.Kind], m.Kind.Past()) + " ")
-	} else {
+	switch done := cmp.Or(kindWords[m.Kind], m.Kind.Past()); {
+	case m.Taken():
+		w = w.Say(done + " ")
+	case m.State == decision.Unknown:
+		w = w.Say("may have " + cmp.Or(participles[done], done) + " ")
+	default:
 		w = w.Say("could not " + cmp.Or(wishWords[m.Kind], m.Kind.Verb()) + " ")
 	}
 	kind, _, _ := strings.Cut(m.Object, " ")

@@ -68,6 +68,7 @@ func TestBeatsOfSyncs(t *testing.T) {
 	with := func(w Write, change func(*Write)) Write { change(&w); return w }
 	set := decision.Ref{Kind: "ReplicaSet", Name: "web-0"}
 	no := &decision.Failure{Message: "Post x: exceeded quota"}
+	cut := &decision.Failure{Reason: decision.Unreachable, Message: "Post x: EOF"}
 	for _, c := range []struct {
 		want string
 		beat Beat
@@ -96,6 +97,8 @@ func TestBeatsOfSyncs(t *testing.T) {
 		})}}},
 		{": could not adopt ReplicaSet a: it is already gone", Beat{Writes: []Write{write(decision.Adopt, "ReplicaSet a", decision.Tolerated)}}},
 		{": could not create 2 Pods: unanswered (exceeded quota)", Beat{Writes: []Write{with(counted(2, decision.Unanswered), func(w *Write) { w.Failure = no })}}},
+		{": may have created 2 Pods: Post x: EOF", Beat{Writes: []Write{with(counted(2, decision.Unknown), func(w *Write) { w.Failure = cut })}}},
+		{": may have written ReplicaSet a: Post x: EOF", Beat{Writes: []Write{with(write(decision.UpdateReplicaSet, "ReplicaSet a", decision.Unknown), func(w *Write) { w.Failure = cut })}}},
 		{": could not create 2 Pods: unanswered", Beat{Writes: []Write{counted(2, decision.Unanswered)}}},
 		{": could not write ReplicaSet a: helm wrote it first (rv 9)", Beat{Writes: []Write{with(write(decision.UpdateReplicaSet, "ReplicaSet a", decision.Conflicted), func(w *Write) {
 			w.Other, w.Failure = &decision.Writer{Manager: "helm", RV: "9"}, no

@@ -1,7 +1,6 @@
 package views
 
 import (
-	"slices"
 	"time"
 
 	"github.com/loopscope/loopscope/telemetry/prose"
@@ -16,8 +15,6 @@ type Finding struct {
 	Count  int64      `json:"count"`
 	Pods   []string   `json:"pods,omitempty"`
 	Since  *time.Time `json:"since,omitempty"`
-	// Old is set where it is of pods of old templates.
-	Old bool `json:"-"`
 	// For is how long ago that is.
 	For Text `json:"-"`
 	// Past is set where it happened at Since, and does not last.
@@ -28,15 +25,6 @@ type Finding struct {
 	NeedsAction bool   `json:"needsAction,omitempty"`
 	// Show is a command that shows more.
 	Show string `json:"show,omitempty"`
-}
-
-// findingsTitle says what the findings are the reasons of: where all are of pods that have to go, that these stay.
-// Those that a terminating ReplicaSet creates no more have the code of terminating pods, and are missing.
-func findingsTitle(list []Finding) string {
-	if slices.ContainsFunc(list, func(f Finding) bool { return f.Code != "delete-refused" && (f.Code != "pods-terminating" || !f.Old) }) {
-		return "Why pods are not available"
-	}
-	return "Why pods are not gone"
 }
 
 // lasts is for how long it has lasted, or how long ago it happened.

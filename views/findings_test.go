@@ -28,25 +28,3 @@ func TestFindingsSaySinceWhen(t *testing.T) {
 		}
 	}
 }
-
-// TestFindingsTitle: pods that are there and have to go are not said to be unavailable.
-func TestFindingsTitle(t *testing.T) {
-	for _, c := range []struct {
-		codes []string
-		want  string
-	}{
-		{[]string{"delete-refused"}, "Why pods are not gone"},
-		{[]string{"delete-refused", "pods-terminating"}, "Why pods are not gone"},
-		{[]string{"delete-refused", "image-pull"}, "Why pods are not available"},
-		{[]string{"image-pull"}, "Why pods are not available"},
-	} {
-		var v Object
-		for _, code := range c.codes {
-			v.Findings = append(v.Findings, Finding{Code: code, Old: true})
-		}
-		var html strings.Builder
-		if err := FindingsPart(v).Render(t.Context(), &html); err != nil || !strings.Contains(html.String(), c.want) {
-			t.Errorf("%v: %v, %s", c.codes, err, html.String())
-		}
-	}
-}

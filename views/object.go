@@ -11,7 +11,8 @@ type Object struct {
 	Head      Head   `json:"head"`
 	Held      []Held `json:"held"`
 	// Findings is what keeps its pods, the most fundamental first.
-	Findings []Finding `json:"findings,omitempty"`
+	Findings        []Finding `json:"findings,omitempty"`
+	FindingsHeading string    `json:"-"`
 	// Evidence is the newest warnings of these pods; nil where there is nothing to read.
 	Evidence *Evidence `json:"evidence,omitempty"`
 	Scope    *Scope    `json:"scope,omitempty"`

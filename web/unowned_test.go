@@ -113,7 +113,7 @@ func TestWaysToWhatHasNoOwner(t *testing.T) {
 			t.Errorf("the way to %s begins at %s", path, got)
 		}
 	}
-	if got := s.pages.Crumbs(telemetry.Object{Loop: "replicaset", Namespace: "shop", Name: "big"}, ""); got[0] != (views.Link{Text: "ReplicaSets without a Deployment", Href: "/replicasets"}) {
+	if got := s.pages.Under(telemetry.Object{Loop: "replicaset", Namespace: "shop", Name: "big"}, ""); got[0] != (views.Link{Text: "ReplicaSets without a Deployment", Href: "/replicasets"}) {
 		t.Errorf("%+v", got)
 	}
 }
@@ -127,6 +127,7 @@ func TestFirstSyncMayHaveAnOwner(t *testing.T) {
 	q.key.Store(&telemetry.KeyState{Key: "shop/web-2", Phase: telemetry.KeyReady, Since: storyNow.Add(-time.Second)})
 	_, h := w.serve(q.tells)
 	pageSays(t, h.URL, "/replicasets?q=web-2", http.StatusOK, []string{"Nothing matches web-2."}, []string{"listed then"})
+	pageSays(t, h.URL, "/replicasets/shop/web-2", http.StatusNotFound, []string{"has not ended yet", "Deployments"}, []string{"without a Deployment"})
 }
 
 // TestNothingWithoutAnOwner says where those are that have one.

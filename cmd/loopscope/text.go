@@ -158,7 +158,7 @@ func (p *printer) findings(d decision.Diagnosis) {
 	for i := range d.Findings {
 		f := &d.Findings[i]
 		if i == 0 {
-			p.line("\nWHY PODS ARE NOT AVAILABLE")
+			p.line("\n%s", strings.ToUpper(diagnosis.Heading(d.Findings)))
 		}
 		text := f.Before.At(p.now) + fmt.Sprintf("%d %s", f.Count, podWord(f)) + f.After.At(p.now)
 		p.line("  %s%s  (%s)", text, p.since(f), f.Code)

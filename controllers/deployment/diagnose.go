@@ -171,7 +171,7 @@ func (v *view) uncounted(n int64) int64 {
 // one is created when it is gone.
 func (v *view) notRecreated(n int64) decision.Finding {
 	rs := v.newSet
-	f := decision.Finding{Code: diagnosis.Terminating, Count: n, Unblocks: words("when it is gone and the next one has created ").Say(prose.Plural(n, "it", "them")),
+	f := decision.Finding{Code: diagnosis.SetTerminating, Count: n, Unblocks: words("when it is gone and the next one has created ").Say(prose.Plural(n, "it", "them")),
 		After: words(prose.Plural(n, " is not created", " are not created")).Say(", as ReplicaSet ").Name(rs.Name).Say(" is being deleted"),
 		Show:  v.showSet(rs)}
 	v.kept(rs, &f)

@@ -39,12 +39,12 @@ var stuckWords = map[string]string{
 	etaNoBasis: "no new pod has become ready yet", etaSlower: "a new pod takes longer than any before it",
 	etaOver: "its deadline has passed", etaEcho: "its own last write is not in the cache yet",
 	etaFar: "at the recorded pace it would take more than a year", etaLarge: "it has too many pods", heldPaused: "it is paused",
-	diagnosis.Terminating: "old pods are still terminating",
+	diagnosis.Terminating: "old pods are still terminating", diagnosis.SetTerminating: "the ReplicaSet of its template is being deleted",
 }
 
 // endless are findings that no person has to act on and of which nobody knows how
 // long they last.
-var endless = map[string]bool{diagnosis.Terminating: true, diagnosis.NodeGone: true, diagnosis.Gate: true, diagnosis.Image: true, diagnosis.Namespace: true,
+var endless = map[string]bool{diagnosis.Terminating: true, diagnosis.SetTerminating: true, diagnosis.NodeGone: true, diagnosis.Gate: true, diagnosis.Image: true, diagnosis.Namespace: true,
 	diagnosis.Quota: true, diagnosis.Node: true}
 
 // Outlook is what is known of the end of a rollout, with what its sync has learnt: how

@@ -203,7 +203,7 @@ func (v *view) untilAvailable(w decision.Words) decision.Words {
 
 // ownEnd are findings that say better what ends them than that pods become ready.
 var ownEnd = map[string]bool{diagnosis.NodeGone: true, diagnosis.Gate: true, diagnosis.Init: true, diagnosis.Sidecar: true, diagnosis.Image: true, diagnosis.Namespace: true, diagnosis.Quota: true,
-	diagnosis.Preempted: true, diagnosis.Rejected: true, diagnosis.Evicted: true, diagnosis.Node: true, diagnosis.Setup: true, diagnosis.Uncounted: true}
+	diagnosis.Preempted: true, diagnosis.Rejected: true, diagnosis.Evicted: true, diagnosis.Node: true, diagnosis.Setup: true, diagnosis.Uncounted: true, diagnosis.SetTerminating: true}
 
 func (v *view) stayReady(needed int64) decision.Words {
 	w := decision.Words{}.Say("when ").Count(fNeeded, needed).Say(" of them ").Say(prose.Plural(needed, "has", "have")).

@@ -226,7 +226,7 @@ func (p *teller) left() decision.Words {
 	var w decision.Words
 	f := p.blocker()
 	switch {
-	case f.Code == diagnosis.Terminating && p.available == 0 && p.s.Want > 0:
+	case (f.Code == diagnosis.Terminating || f.Code == diagnosis.SetTerminating) && p.available == 0 && p.s.Want > 0:
 		return w.Say("; none is available until then")
 	case p.available < p.floor():
 		return w.Say("; ").Count(fAvailable, p.available).Say(" of ").Count(fWanted, p.s.Want).

@@ -44,12 +44,13 @@ const (
 	Starting       = "starting"
 	Uncounted      = "uncounted"
 	MinReady       = "min-ready"
+	SetTerminating = "replicaset-terminating"
 	Terminating    = "pods-terminating"
 )
 
 var ranks = func() map[string]int {
 	order := []string{Namespace, Quota, LimitRange, PodSecurity, ServiceAccount, PriorityClass, Webhook, Policy, Invalid, Forbidden, Refused, Delete, Mutated,
-		Claim, Gated, Preempted, Node, NodeGone, Rejected, Evicted, Image, Config, Init, Start, Memory, Crash, Sidecar, Startup, Probe, Gate, Setup, Starting, Uncounted, MinReady, Terminating}
+		Claim, Gated, Preempted, Node, NodeGone, Rejected, Evicted, Image, Config, Init, Start, Memory, Crash, Sidecar, Startup, Probe, Gate, Setup, Starting, Uncounted, MinReady, SetTerminating, Terminating}
 	m := make(map[string]int, len(order))
 	for i, code := range order {
 		m[code] = i
@@ -110,6 +111,14 @@ func Beside(all []decision.Finding) []decision.Finding {
 	return all[i:]
 }
 
+// Heading is what findings are headed with: where all are of pods that have to go, that these are not gone.
+func Heading(list []decision.Finding) string {
+	if slices.ContainsFunc(list, func(f decision.Finding) bool { return f.Code != Delete && f.Code != Terminating }) {
+		return "Why pods are not available"
+	}
+	return "Why pods are not gone"
+}
+
 // because keeps the table below short.
 var because = decision.Because
 
@@ -162,5 +171,6 @@ var Codes = decision.Reasons{Scope: "worker", Kind: "finding", Doc: "What keeps 
 	because(Starting, "The pods are starting, and nothing is known to hold them up. If their node has not reported on them, the sentence says so; and if no scheduler chose that node, that the template, or whoever created the pods, named it.", oldStay, "They become ready; or a node that no scheduler chose exists and starts them, or the template names another.", "Wait; where it takes long, `kubectl get nodes`, to see whether the node exists and is ready, "+describe),
 	because(Uncounted, "Pods are ready, and the status of their ReplicaSet, by which a Deployment goes, does not count them.", oldStay, "The loop of ReplicaSets writes that status: it does so within a second or two.", "Where it takes longer, the page of the ReplicaSet says what is in the way; if another program runs that loop, its log does."),
 	because(MinReady, "The pods are ready, but not for minReadySeconds yet.", oldStay, "Only time.", "Wait, or lower minReadySeconds."),
+	because(SetTerminating, "The ReplicaSet of the template is being deleted, and creates no more pods until it is gone.", "The Deployment creates the next one only when it is gone.", "It is gone, and the next one has created the pods.", "`kubectl get replicaset -o yaml`: look at its finalizers, and at its pods where it is deleted in the foreground."),
 	because(Terminating, "Pods were deleted and are not gone.", "Recreate starts no new pod.", "The last of them is gone.", "Look at finalizers, a long grace period, or a node that is down."),
 }}

@@ -70,7 +70,7 @@ func does(when, comma, what string) ends {
 // What ends a finding, for every code, goes by how another template reaches the pods.
 func TestTemplate(t *testing.T) {
 	noRoom := waits("Unschedulable", "0/3 nodes are available: 3 Insufficient cpu.")
-	covered := map[string]bool{diagnosis.Delete: true, diagnosis.Mutated: true, diagnosis.Uncounted: true, diagnosis.Terminating: true} // No template helps.
+	covered := map[string]bool{diagnosis.Delete: true, diagnosis.Mutated: true, diagnosis.Uncounted: true, diagnosis.SetTerminating: true, diagnosis.Terminating: true} // No template helps.
 	for name, c := range map[string]struct {
 		code string
 		of   found

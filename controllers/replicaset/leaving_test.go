@@ -11,7 +11,11 @@ import (
 func TestBothKindsOfLeavingAreFound(t *testing.T) {
 	p := play(t, readGolden(t, "testdata/golden/scaled-to-zero-node-gone.txtar"))
 	needs := map[string]bool{}
-	for _, f := range replicaset.Found(p.snapshot, p.rounds).Findings {
+	found := replicaset.Found(p.snapshot, p.rounds).Findings
+	if got := diagnosis.Heading(found); got != "Why pods are not gone" {
+		t.Errorf("headed %q", got)
+	}
+	for _, f := range found {
 		if f.Code == diagnosis.Terminating {
 			needs[f.Pods[0]] = f.NeedsAction
 		}

@@ -23,7 +23,7 @@ func (s *Pages) firstSync(q *page.Query, e views.Problem) *page.Page {
 	o := q.Object
 	p := &page.Page{Status: e.Status, Frame: s.Frame(q, e.Heading), Body: views.FirstSync(e), Data: e}
 	p.Frame.Tab = s.TabOf(o.Loop)
-	p.Frame.Up, p.Frame.Crumbs, p.Frame.Keys = p.Frame.Tab, s.Crumbs(o, ""), page.CommonKeys
+	p.Frame.Up, p.Frame.Crumbs, p.Frame.Keys = p.Frame.Tab, s.Crumbs(s.TabListOf(o.Loop), o), page.CommonKeys
 	p.GoLive(q, page.Part{ID: "f-first", View: views.FirstSync(e)})
 	was := words.ComingOf(s.KeysLately(o.Loop).Of(o.Key()), nil)
 	p.Touches = func(t *telemetry.Trace) bool { return t.Object == o }

@@ -94,7 +94,7 @@ func findingViews(all []decision.Finding) []views.Finding {
 	for i := range all {
 		f := &all[i]
 		what := words.Text(f.Before, false).Plain(prose.Count(f.Count, sideOf(f)+"pod")).Join(words.Text(f.After, false))
-		v := views.Finding{Code: f.Code, Reason: "/reasons/" + f.Code + "#" + diagnosis.Codes.AnchorOf(f.Code), What: words.First(what), Count: f.Count, Pods: f.Pods, Old: f.Old, Show: f.Show, Message: f.Message, NeedsAction: f.NeedsAction, Past: diagnosis.IsDisruption(f.Code)}
+		v := views.Finding{Code: f.Code, Reason: "/reasons/" + f.Code + "#" + diagnosis.Codes.AnchorOf(f.Code), What: words.First(what), Count: f.Count, Pods: f.Pods, Show: f.Show, Message: f.Message, NeedsAction: f.NeedsAction, Past: diagnosis.IsDisruption(f.Code)}
 		v.Unblocks = views.Say("Unblocks ").Join(words.Stop(words.Text(f.Unblocks, false)))
 		if !f.Since.IsZero() {
 			v.Since, v.For = &f.Since, views.Text{}.Since(f.Since)

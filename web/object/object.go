@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/diagnosis"
 	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/controllers/rollingupdate"
 	"github.com/loopscope/loopscope/telemetry"
@@ -35,7 +36,7 @@ func (s *Pages) objectView(q *page.Query, x *subject.Subject) views.Object {
 	default:
 		v.Head.Last, v.Head.Numbers = s.LastLine(x.Newest, next, coming), nextLook(v.Head.Numbers, next)
 		found := s.Diagnosis(x.Newest, q.Now).Findings
-		v.Findings, v.Evidence = findingViews(found), s.evidenceOf(q, x.Newest, found)
+		v.FindingsHeading, v.Findings, v.Evidence = diagnosis.Heading(found), findingViews(found), s.evidenceOf(q, x.Newest, found)
 		s.Outage().FreezeFindings(v.Held, v.Findings, x.Newest)
 	}
 	switch {
@@ -54,7 +55,7 @@ func (s *Pages) objectView(q *page.Query, x *subject.Subject) views.Object {
 // unseen has what was known at the end of the last sync, and nothing that moves on.
 func (s *Pages) unseen(v *views.Object, t *telemetry.Trace) {
 	v.Head.Last, v.Head.Numbers = s.LastKnownLine(t), nextLook(v.Head.Numbers, nil)
-	v.Findings = findingViews(t.Diagnosis.Findings)
+	v.FindingsHeading, v.Findings = diagnosis.Heading(t.Diagnosis.Findings), findingViews(t.Diagnosis.Findings)
 	views.StillNumbers(v.Head.Numbers, t.Ended)
 	views.StillHeld(v.Held, t.Ended)
 	views.StillFindings(v.Findings, t.Ended)

@@ -30,7 +30,7 @@ func (s *Pages) plain(q *page.Query) (*page.Page, error) {
 // objectFrame is what surrounds the page of any object.
 func (s *Pages) objectFrame(q *page.Query, p *page.Page, x *subject.Subject) {
 	p.Frame.Tab = s.TabOf(x.Object.Loop)
-	p.Frame.Crumbs, p.Frame.Twin = s.Crumbs(x.Object, x.Newest.Owner), q.TwinHref()
+	p.Frame.Crumbs, p.Frame.Twin = s.Crumbs(s.ListOf(x.Object.Loop, x.Newest.Owner), x.Object), q.TwinHref()
 	p.Frame.Up = p.Frame.Crumbs[0].Href
 }
 

@@ -266,9 +266,8 @@ func Number(text string) (uint64, error) {
 // PROTOCOL.md describes it.
 const PageProtocol = "loopscope.page.v1"
 
-// Crumbs lead from the list to an object with that owner; "" for none.
-func (s *Maker) Crumbs(o telemetry.Object, owner string) []views.Link {
-	list := s.ListOf(o.Loop, owner)
+// Crumbs lead from a list to an object.
+func (s *Maker) Crumbs(list *decision.Loop, o telemetry.Object) []views.Link {
 	crumbs := []views.Link{s.ListLink(list)}
 	if o.Namespace != "" {
 		crumbs = append(crumbs, views.Link{Text: o.Namespace, Href: filter.Href(list.Name, []filter.Term{{Text: "ns:" + o.Namespace}})})
@@ -286,7 +285,7 @@ func Sooner(now, a, b time.Time) time.Time {
 
 // Under is the way to a page that belongs to an object with that owner; "" for none.
 func (s *Maker) Under(o telemetry.Object, owner string, more ...views.Link) []views.Link {
-	c := s.Crumbs(o, owner)
+	c := s.Crumbs(s.ListOf(o.Loop, owner), o)
 	c[len(c)-1].Href = address.Of(o)
 	return append(c, more...)
 }

@@ -64,11 +64,11 @@ func (s *Source) ListOf(loop, owner string) *decision.Loop {
 	if l := s.Loops.Of(loop); l.ListsUnowned() && owner == "" {
 		return l
 	}
-	return s.tabOf(loop)
+	return s.TabListOf(loop)
 }
 
-// tabOf is the loop of the list in the header under which a loop's objects are.
-func (s *Source) tabOf(loop string) *decision.Loop {
+// TabListOf is the loop of the list in the header under which a loop's objects are, whoever owns them.
+func (s *Source) TabListOf(loop string) *decision.Loop {
 	for l := s.Loops.Of(loop); ; l = s.Loops.Of(l.Owner) {
 		switch {
 		case l.Listed || !s.Loops.Has(loop):
@@ -80,7 +80,7 @@ func (s *Source) tabOf(loop string) *decision.Loop {
 }
 
 // TabOf is the entry of the main navigation under which a loop's objects are.
-func (s *Source) TabOf(loop string) string { return decision.PathOf(s.tabOf(loop).Name) }
+func (s *Source) TabOf(loop string) string { return decision.PathOf(s.TabListOf(loop).Name) }
 
 // ListLink leads to the list of a loop.
 func (s *Source) ListLink(l *decision.Loop) views.Link {

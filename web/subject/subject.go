@@ -247,14 +247,14 @@ func (s *Finder) UnknownObject(o telemetry.Object) error {
 	for _, t := range s.closest(o) {
 		e = e.Link(t.Key(), address.Of(t.Object))
 	}
-	return e.LinkTo(s.ListLink(s.ListOf(o.Loop, "")))
+	return e.LinkTo(s.ListLink(s.TabListOf(o.Loop)))
 }
 
 // firstSync says that the first sync of an object has not ended.
 func (s *Finder) firstSync(o telemetry.Object, c words.Coming) error {
 	return answer.NewProblem(http.StatusNotFound, firstSyncCode, "The first sync of "+s.KindOf(o.Loop)+" "+prose.Clip(o.Key(), 300)+" has not ended yet.",
 		words.Stop(words.Text(c.Words(), false)).Plain(" What the sync finds and writes is known when it ends.")).
-		Link("Queues", "/queues").LinkTo(s.ListLink(s.ListOf(o.Loop, "")))
+		Link("Queues", "/queues").LinkTo(s.ListLink(s.TabListOf(o.Loop)))
 }
 
 // closest are up to three objects of the same name elsewhere, or whose name

@@ -87,10 +87,10 @@ func deedOfWrite(w *telemetry.Write) deed {
 
 // untaken says of a write that was not taken, or may not have been, what became of it.
 func untaken(verb decision.ActionKind, s decision.State) string {
-	switch s {
-	case decision.Unknown:
+	switch {
+	case s == decision.Unknown:
 		return "may have " + verb.Past()
-	case decision.Tolerated:
+	case s == decision.Tolerated && (verb == decision.Delete || verb == decision.Release):
 		return "did not need to " + verb.Verb()
 	default:
 		return "could not " + verb.Verb()

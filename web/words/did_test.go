@@ -82,7 +82,8 @@ func TestDidWrites(t *testing.T) {
 		{[]telemetry.Write{conflict}, "could not update the status (replicas 1 → 2; conflict)"},
 		{[]telemetry.Write{ended(decision.Unknown, status)}, "may have updated the status (replicas 1 → 2; reply lost)"},
 		{[]telemetry.Write{pods, ended(decision.Unknown, pods)}, "created 2 pods and may have created 2 pods (reply lost)"},
-		{[]telemetry.Write{ended(decision.Tolerated, write(decision.DeleteReplicaSet, "ReplicaSet web-0"))}, "did not need to delete ReplicaSet web-0 (already so)"},
+		{[]telemetry.Write{ended(decision.Tolerated, write(decision.DeleteReplicaSet, "ReplicaSet web-0"))}, "did not need to delete ReplicaSet web-0 (already gone)"},
+		{[]telemetry.Write{ended(decision.Tolerated, write(decision.Adopt, "Pod orph3"))}, "could not adopt pod orph3 (already gone)"},
 		{[]telemetry.Write{write(decision.Adopt, "Pod orph3")}, "adopted pod orph3"},
 		{[]telemetry.Write{write(decision.UpdateReplicaSet, "ReplicaSet web-1", decision.Change{Field: "spec.replicas", From: "3", To: "2"}), of}, "updated ReplicaSet web-1 (replicas 3 → 2) and updated the status of ReplicationController web"},
 	} {

@@ -155,7 +155,7 @@ var stateMarks = map[decision.State]views.Mark{
 	decision.Conflicted: {Tone: views.Waiting, Word: "conflict"},
 	decision.Superseded: {Tone: views.Waiting, Word: "not sent, superseded"},
 	decision.Unknown:    {Tone: views.Waiting, Word: "reply lost"},
-	decision.Tolerated:  {Tone: views.OK, Word: "already so"},
+	decision.Tolerated:  {Tone: views.OK, Word: "already gone"},
 	decision.NotTried:   {Tone: views.Idle, Word: "not tried"},
 }
 
