@@ -33,6 +33,9 @@ func (v *view) diagnosis() decision.Diagnosis {
 }
 
 func (v *view) findings() []decision.Finding {
+	if v.s.Deleting { // Its ReplicaSets are left to the garbage collector, and nothing follows them.
+		return v.blockingNamespace()
+	}
 	var list []decision.Finding
 	if v.newSet != nil {
 		list = v.ofNew()

@@ -2,6 +2,7 @@ package deployment
 
 import (
 	"slices"
+	"time"
 
 	"github.com/loopscope/loopscope/controllers/diagnosis"
 	"github.com/loopscope/loopscope/telemetry/decision"
@@ -19,7 +20,7 @@ func (p *teller) deadlineOver() bool {
 		return false // The reason outlives a pause, and what goes on then is the pause.
 	}
 	since := p.s.LastProgress
-	if began := c.Updated.Add(-seconds(*p.s.Deadline)); !c.Updated.IsZero() && (since.IsZero() || began.Before(since)) {
+	if began := p.stalled(c); !c.Updated.IsZero() && (since.IsZero() || began.Before(since)) {
 		since = began // What changed after that, as a pod that came to be seen, or was lost, is no progress.
 	}
 	p.out.Since = since
@@ -41,6 +42,16 @@ func (p *teller) deadlineOver() bool {
 		return p.fails(f.Code, p.blockedLead(lead.Say(", ")), fitted)
 	}
 	return p.fails(f.Code, p.blockedLead(lead.Say(", ")), p.fit(p.unblocks().Say("; "+notRolledBack)))
+}
+
+// stalled is since when there was no progress when the deadline passed. Where the deadline was raised since, that
+// would be before the rollout began.
+func (p *teller) stalled(c *decision.Condition) time.Time {
+	began := c.Updated.Add(-seconds(*p.s.Deadline))
+	if p.newSet != nil && p.newSet.Created.After(began) && !p.newSet.Created.After(c.Updated) {
+		return p.newSet.Created
+	}
+	return began
 }
 
 // What a deadline does not do, as far as there is room for it.

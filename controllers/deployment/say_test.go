@@ -230,6 +230,18 @@ func TestNoProgressForTheDeadline(t *testing.T) {
 	}
 }
 
+// TestDeadlineRaisedAfterwards: no rollout makes no progress from before it began.
+func TestDeadlineRaisedAfterwards(t *testing.T) {
+	s, err := deployment.Decode(readGolden(t, "testdata/golden/deadline-over.txtar").snapshot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	progressing(s).Updated, *s.Deadline = s.Now, 36000
+	if got, want := run(s, decision.Try{}, nil, decision.Nobody).sentence, fmt.Sprintf("no progress for %s, ", prose.Span(s.Now.Sub(set(s, true).Created))); !strings.HasPrefix(got.Lead.At(s.Now), want) {
+		t.Errorf("%q, want %q", got.Lead.At(s.Now), want)
+	}
+}
+
 // lose makes the new ReplicaSet miss one available pod, which is in the way if it has a name.
 func lose(s *deployment.Snapshot, p deployment.Pod) {
 	rs := set(s, true)
