@@ -46,7 +46,7 @@ func (v *view) findings() []decision.Finding {
 		}
 		list = append(list, v.notDeleted(rs)...)
 	}
-	if v.missing() <= 0 { // Only old pods can be what is missed.
+	if v.missing() <= 0 || v.s.Paused { // Only old pods can be what is missed, or they are not replaced.
 		list = append(list, v.ofOld()...)
 	}
 	if terminating := v.terminating(); terminating != nil {
@@ -80,7 +80,7 @@ func (v *view) goesOn(refused []decision.Finding) bool {
 // beside is what else keeps old pods. The rollout does not wait for its end: how many old pods may go depends on
 // how many there are, available or not ([RR-3]), and those that do not exist go first ([RR-3a]).
 func (v *view) beside() (list []decision.Finding) {
-	if v.missing() > 0 {
+	if v.missing() > 0 && !v.s.Paused {
 		list = slices.DeleteFunc(v.ofOld(), func(f decision.Finding) bool { return f.Usual || f.Code == diagnosis.MinReady })
 	}
 	for _, rs := range v.old {
