@@ -46,6 +46,7 @@ func TestWhereAnInterruptLeavesThings(t *testing.T) {
 		{"the release", 2, "update", false, "the ReplicationController is letting go of its pods, and nobody replaces one that ends" + goesOn},
 		{"the release, and no answer after it", 2, "update", true, "the cluster cannot be read any more; when last read, the ReplicationController owns the pods, and a step that was begun since may have been taken" + goesOn},
 		{"the deletion", 7, "delete", false, "the ReplicationController is gone. The same command continues"},
+		{"the deletion, and no answer after it", 7, "delete", true, "the cluster cannot be read any more; when last read, the ReplicaSet owns the pods, and a step that was begun since may have been taken" + goesOn + " unless the ReplicationController has been deleted"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := &model{Cluster: scene(3), clock: metav1.Now()}

@@ -58,14 +58,15 @@ type Migration struct {
 	options   Options
 	say       func(Step)
 
-	now   *Cluster
-	since time.Time     // when nobody began to replace a pod; zero while somebody does
-	alone time.Duration // for how long nobody has
-	lost  time.Time     // when the API server ceased to answer
-	said  string        // the newest step
-	wait  time.Time     // since when it is that
-	told  bool          // say has been told of it
-	long  bool          // and of its taking long
+	now      *Cluster
+	deleting bool          // the deletion of the ReplicationController was sent since now was read
+	since    time.Time     // when nobody began to replace a pod; zero while somebody does
+	alone    time.Duration // for how long nobody has
+	lost     time.Time     // when the API server ceased to answer
+	said     string        // the newest step
+	wait     time.Time     // since when it is that
+	told     bool          // say has been told of it
+	long     bool          // and of its taking long
 }
 
 // New is a migration with the cluster of a configuration. say is told of every step that is taken
@@ -114,7 +115,7 @@ func (m *Migration) turn(ctx context.Context) (Step, error) {
 	if c.Controller == nil && m.now != nil { // Deleted by this run: its pods are what was seen last.
 		c.Pods = m.now.Pods
 	}
-	m.now = c
+	m.now, m.deleting = c, false
 	m.remember(c.Controller)
 	s := next(c, &m.options)
 	m.tell(s)
@@ -136,6 +137,7 @@ func (m *Migration) write(ctx context.Context, w *Write) error {
 	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(lastFor, cancel) })()
+	m.deleting = m.deleting || w.Verb == Delete && w.Kind == "ReplicationController"
 	return send(longer, m.client, w)
 }
 
@@ -173,7 +175,11 @@ func (m *Migration) goesOn() string {
 	if m.options.Undo || m.now != nil && (m.now.Controller == nil || m.now.Controller.DeletionTimestamp != nil) {
 		return "the same command continues"
 	}
-	return "the same command continues, and --undo --write goes back"
+	const both = "the same command continues, and --undo --write goes back"
+	if m.deleting {
+		return both + " unless the ReplicationController has been deleted"
+	}
+	return both
 }
 
 // attend counts for how long no loop would have replaced a pod.
@@ -240,7 +246,7 @@ func (m *Migration) stands(ctx context.Context) string {
 	defer cancel()
 	switch c, err := read(ctx, m.client, m.namespace, &m.options); {
 	case err == nil:
-		m.now = c
+		m.now, m.deleting = c, false
 		return c.phase()
 	case m.now == nil:
 		return ""
