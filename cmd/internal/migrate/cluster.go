@@ -87,6 +87,11 @@ func (c *Cluster) made() (list []Object) {
 	return list
 }
 
+// takenOver reports whether a Deployment has the pods, or gets them, without the ReplicationController.
+func (c *Cluster) takenOver() bool {
+	return c.Deployment != nil && c.Deployment.Annotations[fromKey] != ""
+}
+
 // takingOver reports whether a Deployment is paused as it has not taken the ReplicaSet over yet.
 func takingOver(d *appsv1.Deployment) bool {
 	_, marked := d.Labels[pausedKey]

@@ -56,6 +56,8 @@ func next(c *Cluster, o *Options) Step {
 		return blocked("ReplicationController %s is being deleted: there is no way back any more", o.Controller)
 	case c.Controller.DeletionTimestamp != nil && r == nil:
 		return blocked("ReplicationController %s is being deleted, and its pods with it or without an owner: nothing can be taken over", o.Controller)
+	case c.Controller.DeletionTimestamp != nil && !c.takenOver():
+		return blocked("ReplicationController %s is being deleted, and no Deployment has taken its pods over: one that %s", o.Controller, createAgain)
 	case c.Controller.DeletionTimestamp != nil:
 		return wait("until ReplicationController %s is gone", o.Controller)
 	case r != nil && o.Name != "" && o.Name != r.Deployment:
@@ -66,9 +68,12 @@ func next(c *Cluster, o *Options) Step {
 	return forward(c, r, o)
 }
 
+// createAgain is what to do where the ReplicationController went too early.
+const createAgain = "is created again as it was before the migration adopts the pods that have no owner"
+
 func withoutController(c *Cluster, o *Options) Step {
-	if d := c.Deployment; d == nil || d.Annotations[fromKey] == "" {
-		return blocked("ReplicationController %s is gone, and there is no Deployment that has taken its pods over", o.Controller)
+	if !c.takenOver() {
+		return blocked("ReplicationController %s is gone, and no Deployment has taken its pods over: one that %s", o.Controller, createAgain)
 	}
 	if o.Undo {
 		return blocked("ReplicationController %s is gone: its pods belong to Deployment %s for good", o.Controller, c.Deployment.Name)
@@ -318,7 +323,7 @@ func (c *Cluster) phase() string {
 		return "the ReplicationController is gone"
 	}
 	if rc.DeletionTimestamp != nil {
-		return "the ReplicationController is being deleted"
+		return "the ReplicationController is being deleted" + c.unattended()
 	}
 	if rc.Annotations[recordKey] == "" {
 		return "nothing is written on the ReplicationController"
@@ -327,7 +332,7 @@ func (c *Cluster) phase() string {
 		return "the ReplicationController is letting go of its pods, and nobody replaces one that ends"
 	}
 	if n := len(c.owned("")); n > 0 {
-		return prose.Plural(n, "a pod has", fmt.Sprintf("%d pods have", n)) + " no owner, and nobody replaces one that ends"
+		return ownerless(n)
 	}
 	switch {
 	case !released(rc) && rc.Spec.Template != nil && sealed(rc.Spec.Template):
@@ -338,4 +343,25 @@ func (c *Cluster) phase() string {
 		return "the ReplicaSet owns the pods, and cannot replace one yet"
 	}
 	return "the ReplicaSet owns the pods"
+}
+
+// ownerless says what so many pods lack.
+func ownerless(n int) string {
+	return prose.Plural(n, "a pod has", fmt.Sprintf("%d pods have", n)) + " no owner, and nobody replaces one that ends"
+}
+
+// unattended says of a ReplicationController that is being deleted which pods nobody replaces.
+func (c *Cluster) unattended() string {
+	own, free := len(c.owned(c.Controller.UID)), len(c.owned(""))
+	switch {
+	case own > 0 && free > 0:
+		return fmt.Sprintf(", it still owns %s, %s", prose.Count(own, "pod"), ownerless(free))
+	case own > 0:
+		return " and replaces no pod that ends"
+	case free > 0:
+		return ", " + ownerless(free)
+	case c.Set != nil && sealed(&c.Set.Spec.Template):
+		return ", and the ReplicaSet, which owns the pods, cannot replace one yet"
+	}
+	return ""
 }

@@ -88,6 +88,74 @@ func TestInterruptWhileTheControllerIsBeingDeleted(t *testing.T) {
 	}
 }
 
+// TestInterruptWhileSomebodyElseDeletesTheController tells what becomes of the pods, and continues nothing that has
+// no end.
+func TestInterruptWhileSomebodyElseDeletesTheController(t *testing.T) {
+	const (
+		nothing   = ". The same command cannot continue, as no Deployment has taken the pods over, and there is no way back: a ReplicationController that is created again as it was before the migration adopts the pods that have no owner"
+		continues = ". The same command continues"
+		deleted   = "the ReplicationController is being deleted"
+	)
+	for _, c := range []struct {
+		name  string
+		steps int // that are taken before
+		free  int // pods that the garbage collector has made orphans
+		undo  bool
+		want  string
+	}{
+		{"before anything", 0, 0, false, deleted + " and replaces no pod that ends" + nothing},
+		{"before the release", 2, 0, false, deleted + " and replaces no pod that ends" + nothing},
+		{"while it lets go", 2, 1, false, deleted + ", it still owns 2 pods, a pod has no owner, and nobody replaces one that ends" + nothing},
+		{"after the release", 3, 0, false, deleted + ", 3 pods have no owner, and nobody replaces one that ends" + nothing},
+		{"after the release, on the way back", 3, 0, true, deleted + ", 3 pods have no owner, and nobody replaces one that ends" + nothing},
+		{"with a sealed ReplicaSet", 4, 0, false, deleted + ", and the ReplicaSet, which owns the pods, cannot replace one yet" + nothing},
+		{"with a ReplicaSet", 5, 0, false, deleted + nothing},
+		{"with a Deployment", 6, 0, false, deleted + continues},
+		{"with a Deployment, on the way back", 6, 0, true, deleted + ". There is no way back any more"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := &model{Cluster: scene(3), clock: metav1.Now()}
+			for range c.steps {
+				for _, w := range next(m.Cluster, there).Writes {
+					m.apply(&w)
+				}
+				m.rest()
+			}
+			m.Controller.DeletionTimestamp, m.Controller.Finalizers = &m.clock, []string{metav1.FinalizerOrphanDependents}
+			for i := range c.free {
+				m.Pods[i].OwnerReferences = nil
+			}
+			o := *there
+			o.Undo = c.undo
+			left := (&Migration{client: clientWithout(m.Cluster, nil), namespace: "shop", options: o}).left(t.Context(), context.Canceled)
+			if want := "interrupted\nWhere it stands: " + c.want; left.Error() != want {
+				t.Errorf("it says\n%v, want\n%s", left, want)
+			}
+			kind := Blocked
+			if strings.HasSuffix(c.want, continues) {
+				kind = Wait
+			}
+			if s := next(m.Cluster, &o); s.Kind != kind {
+				t.Errorf("the same command: %s %q, want %s", s.Kind, s.Text, kind)
+			}
+		})
+	}
+}
+
+// TestGoneTooEarly: the same command continues without the ReplicationController if a Deployment has its pods.
+func TestGoneTooEarly(t *testing.T) {
+	_, _, c := steps(scene(3), there)
+	for _, taken := range []bool{true, false} {
+		if !taken {
+			c.Deployment = nil
+		}
+		m := Migration{now: c, options: *there}
+		if got, s := m.goesOn(), next(c, there); strings.HasPrefix(got, "the same command continues") != taken || (s.Kind == Done) != taken {
+			t.Errorf("taken %t: %q, and it ends with %s %q", taken, got, s.Kind, s.Text)
+		}
+	}
+}
+
 // TestPlanIsInterrupted: what cannot be listed any more then is not in the way.
 func TestPlanIsInterrupted(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())

@@ -58,7 +58,7 @@ func (m *Migration) plan(ctx context.Context) (*Plan, error) {
 	if p.Deployment == "" {
 		p.Deployment = m.options.Controller
 	}
-	if c.Controller == nil && (c.Deployment == nil || c.Deployment.Annotations[fromKey] == "") {
+	if c.Controller == nil && !c.takenOver() {
 		return nil, fmt.Errorf("there is no ReplicationController %s in namespace %s", m.options.Controller, m.namespace)
 	}
 	if c.Controller != nil {

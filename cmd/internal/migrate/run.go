@@ -172,14 +172,21 @@ func (m *Migration) tell(s Step) {
 
 // goesOn is how to continue from here, and how to go back where that is possible.
 func (m *Migration) goesOn() string {
-	if m.options.Undo || m.now != nil && (m.now.Controller == nil || m.now.Controller.DeletionTimestamp != nil) {
-		return "the same command continues"
+	const continues, andBack = "the same command continues", ", and --undo --write goes back"
+	c := m.now
+	going := c != nil && (c.Controller == nil || c.Controller.DeletionTimestamp != nil)
+	switch {
+	case going && !c.takenOver():
+		return "the same command cannot continue, as no Deployment has taken the pods over, and there is no way back: a ReplicationController that " +
+			createAgain
+	case going && m.options.Undo:
+		return "there is no way back any more"
+	case going || m.options.Undo:
+		return continues
+	case m.deleting:
+		return continues + andBack + " unless the ReplicationController has been deleted"
 	}
-	const both = "the same command continues, and --undo --write goes back"
-	if m.deleting {
-		return both + " unless the ReplicationController has been deleted"
-	}
-	return both
+	return continues + andBack
 }
 
 // attend counts for how long no loop would have replaced a pod.
