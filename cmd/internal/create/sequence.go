@@ -42,6 +42,13 @@ func (f *Forecast) within(w *workload, s *surroundings, there, stay int64, r *re
 		return 0
 	}
 	room, clash := s.room(&w.template, mostPods(&p)-there)
+	bounded, err := ahead(r.refuse)
+	if err != nil {
+		bounded = p
+	}
+	if clash == "" && bounded.End.Word != p.End.Word {
+		clash = r.last
+	}
 	text := cmp.Or(s.barred(&w.template), w.refused)
 	barred := text != "" && newPods(&p) > stay
 	if barred {
@@ -55,13 +62,6 @@ func (f *Forecast) within(w *workload, s *surroundings, there, stay int64, r *re
 			f.bar(clash, there)
 		}
 		return 0
-	}
-	bounded, err := ahead(r.refuse)
-	if err != nil {
-		bounded = p
-	}
-	if clash == "" && bounded.End.Word != p.End.Word {
-		clash = r.last
 	}
 	switch {
 	case clash != "" && there+room == 0:

@@ -207,6 +207,29 @@ func TestForeseeWithoutAccount(t *testing.T) {
 	}
 }
 
+// A quota in the way is told beside what bars every pod: somebody mends both at once.
+func TestForeseeWithoutAccountAndRoom(t *testing.T) {
+	const account = "ServiceAccount robot is not there: no pod can be created before it is"
+	for _, c := range []struct {
+		surge, unavailable string
+		quota              corev1.ResourceQuota
+		clash              string // of the quota; "" for none
+	}{
+		{"0", "1", quota("requests.memory", "6Gi", "4Gi"), "ResourceQuota few has no room for one more new pod beside 2 new pods and 1 old one: 5Gi of 6Gi would be used"},
+		{"1", "0", quota("pods", "4", "4"), "ResourceQuota few leaves room for 0 of 1 pod"},
+		{"0", "1", quota("pods", "4", "4"), ""},
+	} {
+		w, s := running("2Gi", appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType, RollingUpdate: &appsv1.RollingUpdateDeployment{
+			MaxSurge: new(intstr.Parse(c.surge)), MaxUnavailable: new(intstr.Parse(c.unavailable))}})
+		w.template.Spec.ServiceAccountName, s.accounts, s.quotas = "robot", map[string]bool{}, []corev1.ResourceQuota{c.quota}
+		f := foreseen(t, w, &s)
+		first, rest, _ := strings.Cut(strings.Join(f.Clashes, "\n"), "\n")
+		if first != account || (rest == "") != (c.clash == "") || !strings.HasPrefix(rest, c.clash) || f.ends() != "no new pod could be created" {
+			t.Errorf("in the way %q and %q, in the end %q; want %q", first, rest, f.ends(), c.clash)
+		}
+	}
+}
+
 // What old pods of unequal requests give back is what they took.
 func TestForeseeUnequalPods(t *testing.T) {
 	cpu := func(spec *corev1.PodSpec, request string) {
