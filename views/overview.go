@@ -42,7 +42,7 @@ type Tally struct {
 type Filter struct {
 	Query string `json:"query,omitempty"`
 	Chips []Chip `json:"terms,omitempty"`
-	// Known is shown beside an unknown term.
+	// Known is shown beside a term that filters nothing.
 	Known string `json:"known,omitempty"`
 	// Action is the page that it filters, Label what it filters there, and Hint
 	// shows some terms.

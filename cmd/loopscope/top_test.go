@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -84,6 +85,15 @@ func TestTop(t *testing.T) {
 	}
 	if _, err := run(t, "top", "-A", "--server", server, "colour:red"); err == nil || !strings.Contains(err.Error(), `the term "colour:red" is not known. Terms: a part of a name`) {
 		t.Errorf("an unknown term: %v", err)
+	}
+	for where, most := range map[string]string{"-A": "16 terms", "-nshop": "15 terms beside the namespace"} {
+		args := append([]string{"top", where, "--server", server}, slices.Repeat([]string{"web"}, 16)...)
+		if _, err := run(t, append(args, "more")...); err == nil || !strings.Contains(err.Error(), "a filter has at most "+most+": omit ") || strings.Contains(err.Error(), "not known") {
+			t.Errorf("%s with more terms than a filter has: %v", where, err)
+		}
+		if _, err := run(t, args[:len(args)-1]...); err != nil {
+			t.Errorf("%s with 15 terms: %v", where, err)
+		}
 	}
 	out, err = run(t, "top", "-A", "--server", server, "-o", "json")
 	var rows []topRow

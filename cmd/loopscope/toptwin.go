@@ -10,6 +10,7 @@ import (
 
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/safetext"
+	"github.com/loopscope/loopscope/web/filter"
 )
 
 // topList is the overview as the console tells it.
@@ -121,7 +122,7 @@ func (o *topOptions) ask(ctx context.Context, namespace string, terms []string) 
 		if t.Page.Headline == "" {
 			return topList{}, fmt.Errorf("%s answered without an overview; is it a loopscope of another version?", from.server)
 		}
-		if err := t.unknown(); err != nil {
+		if err := t.unknown(o.all); err != nil {
 			return topList{}, err
 		}
 		if page == 0 {
@@ -163,16 +164,22 @@ func (t *topTwin) told() string {
 }
 
 // unknownTerm is the error of a term that filters nothing.
-type unknownTerm struct{ term, known string }
+type unknownTerm string
 
-func (e unknownTerm) Error() string {
-	return safetext.Line(fmt.Sprintf("the term %q is not known. %s", e.term, e.known))
-}
+func (e unknownTerm) Error() string { return safetext.Line(string(e)) }
 
-func (t *topTwin) unknown() error {
-	for _, term := range t.Page.Filter.Terms {
-		if term.Unknown {
-			return unknownTerm{term.Term, t.Page.Filter.Known}
+// unknown is the error of the first term that filters nothing. Unless all namespaces are asked for, one term is
+// that of the namespace, which nobody has typed.
+func (t *topTwin) unknown(all bool) error {
+	for i, term := range t.Page.Filter.Terms {
+		switch {
+		case !term.Unknown:
+		case i >= filter.MaxTerms && all:
+			return unknownTerm(fmt.Sprintf("a filter has at most %d terms: omit %q and any after it", filter.MaxTerms, term.Term))
+		case i >= filter.MaxTerms:
+			return unknownTerm(fmt.Sprintf("a filter has at most %d terms beside the namespace: omit %q and any after it", filter.MaxTerms-1, term.Term))
+		default:
+			return unknownTerm(fmt.Sprintf("the term %q is not known. %s", term.Term, t.Page.Filter.Known))
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@
 package filter
 
 import (
+	"fmt"
 	"maps"
 	"net/url"
 	"slices"
@@ -13,7 +14,7 @@ import (
 	"github.com/loopscope/loopscope/views"
 )
 
-// MaxTerms bounds a filter; the rest is ignored and said to be unknown.
+// MaxTerms bounds a filter; the rest is left out, and the first of it kept as unknown to tell so.
 const MaxTerms = 16
 
 // Term is one condition of a filter: its key is "" for a part of a name.
@@ -183,12 +184,28 @@ func View(l *decision.Loop, terms []Term) views.Filter {
 	for i, t := range terms {
 		words[i] = t.Text
 		f.Chips = append(f.Chips, views.Chip{Text: Chip(t), Without: Href(l.Name, Without(terms, i)), Unknown: t.Unknown})
-		if t.Unknown {
-			f.Known = knownTerms
+	}
+	f.Query, f.Known = strings.Join(words, " "), known(terms)
+	return f
+}
+
+// known is what to say beside terms that filter nothing; "" where all do.
+func known(terms []Term) string {
+	var list []string
+	for i, t := range terms {
+		switch {
+		case t.Unknown && i >= MaxTerms:
+			list = append(list, Beyond("A filter", t))
+		case t.Unknown && len(list) == 0:
+			list = append(list, knownTerms)
 		}
 	}
-	f.Query = strings.Join(words, " ")
-	return f
+	return strings.Join(list, " ")
+}
+
+// Beyond says of a term that a filter, or what else is one, has enough without it.
+func Beyond(what string, t Term) string {
+	return fmt.Sprintf("%s has at most %d terms: %s and any after it were left out.", what, MaxTerms, prose.Clip(t.Text, 80))
 }
 
 // Chip is one term as a person says it.

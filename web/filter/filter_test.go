@@ -83,6 +83,23 @@ func TestComplete(t *testing.T) {
 	}
 }
 
+// TestTermsThatFilterNothing: one that a filter has enough without is not said to be unknown.
+func TestTermsThatFilterNothing(t *testing.T) {
+	const beyond = "A filter has at most 16 terms: last and any after it were left out."
+	many := strings.Repeat("web ", MaxTerms-1)
+	for query, want := range map[string]string{
+		many + "web":                "",
+		many + "web last more":      beyond,
+		many + "colour:3":           knownTerms,
+		many + "colour:3 last more": knownTerms + " " + beyond,
+		"colour:3 size:4":           knownTerms,
+	} {
+		if got := View(&deployment.Loop, Parse(query)).Known; got != want {
+			t.Errorf("%s: %q, want %q", query, got, want)
+		}
+	}
+}
+
 // FuzzFilter proves that no filter can break the page, and that its own address
 // reads as the same filter.
 func FuzzFilter(f *testing.F) {

@@ -1,7 +1,6 @@
 package list
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -138,7 +137,7 @@ func leftOut(terms []filter.Term) string {
 		switch {
 		case !t.Unknown:
 		case i >= filter.MaxTerms:
-			why = append(why, fmt.Sprintf("A search has at most %d terms: %s and any after it were left out.", filter.MaxTerms, prose.Clip(t.Text, 80)))
+			why = append(why, filter.Beyond("A search", t))
 		case repeats(terms[:i], t):
 			second = append(second, prose.Clip(t.Text, 80))
 		default:
