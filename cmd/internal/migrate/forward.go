@@ -81,6 +81,9 @@ func withoutController(c *Cluster, o *Options) Step {
 	if s, due := pointScalers(c, o, c.Deployment.Annotations[fromKey]); due {
 		return s
 	}
+	if d := c.Deployment; takingOver(d) && d.Spec.Paused {
+		return blocked("ReplicationController %s is gone, and Deployment %s has its pods, but is still paused, as the migration has created it: `kubectl -n %s rollout resume deployment/%s` ends that", o.Controller, d.Name, d.Namespace, d.Name)
+	}
 	return done("Deployment %s has the pods of ReplicationController %s%s", c.Deployment.Name, o.Controller, asPaused(c.Deployment))
 }
 

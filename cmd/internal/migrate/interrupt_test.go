@@ -156,6 +156,19 @@ func TestGoneTooEarly(t *testing.T) {
 	}
 }
 
+// TestGoneBeforeTheDeploymentIsResumed: it is resumed by whoever has deleted the ReplicationController too early.
+func TestGoneBeforeTheDeploymentIsResumed(t *testing.T) {
+	_, _, c := steps(scene(3), there)
+	c.Deployment.Spec.Paused, c.Deployment.Labels[pausedKey] = true, "migrate"
+	if s := next(c, there); s.Kind != Blocked || !strings.Contains(s.Text, "is still paused, as the migration has created it: `kubectl -n shop rollout resume deployment/web` ends that") {
+		t.Errorf("%s %q", s.Kind, s.Text)
+	}
+	c.Deployment.Spec.Paused = false
+	if s := next(c, there); s.Kind != Done || strings.Contains(s.Text, "paused") {
+		t.Errorf("once it is resumed: %s %q", s.Kind, s.Text)
+	}
+}
+
 // TestPlanIsInterrupted: what cannot be listed any more then is not in the way.
 func TestPlanIsInterrupted(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
