@@ -1,6 +1,9 @@
 package deployment
 
-import "github.com/loopscope/loopscope/telemetry/decision"
+import (
+	"github.com/loopscope/loopscope/controllers/diagnosis"
+	"github.com/loopscope/loopscope/telemetry/decision"
+)
 
 // Decide is the first round of a sync.
 func Decide(s *Snapshot) decision.Verdict { return NewSync(s).Decide() }
@@ -130,6 +133,10 @@ func (t *decider) write(a decision.Action) { t.verdict.Actions = append(t.verdic
 // the last one.
 func (t *decider) hold(h decision.Held) {
 	t.verdict.Path.Last().Holds = true
+	if t.namespaceTerminating() && h.Kind != decision.DeleteReplicaSet { // Only its objects still go.
+		h.Code, h.Unblocks, h.When = diagnosis.Namespace, diagnosis.NamespaceGoes, decision.Unblock{Event: decision.Never}
+		h.Blockers, h.BlockerCount = []decision.Blocker{{Kind: "Namespace", Name: t.s.Namespace, Reason: "Terminating", Since: t.s.NamespaceTerminating}}, 1
+	}
 	t.verdict.Held = append(t.verdict.Held, h)
 }
 

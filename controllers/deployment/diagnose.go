@@ -36,6 +36,20 @@ func (v *view) findings() []decision.Finding {
 	if v.s.Deleting { // Its ReplicaSets are left to the garbage collector, and nothing follows them.
 		return v.blockingNamespace()
 	}
+	list := v.ofAll()
+	if v.namespaceTerminating() { // Its pods are not mended any more.
+		list = slices.DeleteFunc(list, func(f decision.Finding) bool { return f.Code != diagnosis.Namespace && f.Code != diagnosis.Terminating })
+	}
+	for i := range list {
+		for _, object := range v.s.Arrived {
+			diagnosis.Arrived(&list[i], object)
+		}
+	}
+	return list
+}
+
+// ofAll are the findings of all pods, the most fundamental first.
+func (v *view) ofAll() []decision.Finding {
 	var list []decision.Finding
 	if v.newSet != nil {
 		list = v.ofNew()
@@ -54,13 +68,7 @@ func (v *view) findings() []decision.Finding {
 	}
 	list = append(list, v.blockingNamespace()...)
 	diagnosis.Rank(list)
-	list = append(list, v.beside()...)
-	for i := range list {
-		for _, object := range v.s.Arrived {
-			diagnosis.Arrived(&list[i], object)
-		}
-	}
-	return list
+	return append(list, v.beside()...)
 }
 
 // ofOld are the findings of pods of the old ReplicaSets.

@@ -526,7 +526,7 @@ func TestUnseenInNamespace(t *testing.T) {
 	if len(list) != 1 || list[0].Code != diagnosis.Namespace || list[0].Count != 3 || list[0].Unblocks.At(at) != "when the namespace is gone and recreated" {
 		t.Errorf("it finds %+v", list)
 	}
-	if held := Decide(s).Held; len(held) != 1 || held[0].Code != diagnosis.Namespace || held[0].Blockers[0].Name != "web" {
+	if held := Decide(s).Held; len(held) != 1 || held[0].Code != diagnosis.Namespace || held[0].When.Event != decision.Never || held[0].Blockers[0].Kind != "Namespace" {
 		t.Errorf("it holds %+v", held)
 	}
 }

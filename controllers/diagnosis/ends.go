@@ -42,6 +42,9 @@ func Ends(list []decision.Finding, limit int) decision.Words {
 // AllEnd is when several findings end, where there is no saying for each of them.
 var AllEnd = decision.Words{{Text: "only when all of them are resolved"}}
 
+// NamespaceGoes is when a write is done that is held back in a namespace which is being deleted.
+var NamespaceGoes = decision.Words{{Text: "never: its namespace is being deleted"}}
+
 // Together is when all of the findings end; the same is not said twice.
 func Together(list []decision.Finding) (w decision.Words) {
 	if same := sameEnd(list); same != nil {

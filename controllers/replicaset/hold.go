@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/loopscope/loopscope/controllers/diagnosis"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
@@ -78,6 +79,6 @@ func unblocks(code string, until time.Time) decision.Words {
 	case heldRequests:
 		return decision.Words{}.Say("when the pods it asked for are seen, or in ").Until(until)
 	default:
-		return decision.Words{}.Say("never: its namespace is being deleted")
+		return diagnosis.NamespaceGoes
 	}
 }

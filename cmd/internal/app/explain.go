@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"sort"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -171,12 +170,12 @@ func notFound(ctx context.Context, config *rest.Config, of *engine.Registration,
 	return fmt.Errorf("%s; those there are: %s", text, namesOf(list.Items, (*metav1.PartialObjectMetadata).GetName, name))
 }
 
-// namesOf are a few names, those that are most like the one that was meant first.
+// namesOf are a few names, and how many more there are in the list, those that are most like the one that was meant first.
 func namesOf(list []metav1.PartialObjectMetadata, of func(*metav1.PartialObjectMetadata) string, meant string) string {
 	var names []string
 	for i := range list {
 		names = append(names, of(&list[i]))
 	}
 	sort.SliceStable(names, func(i, j int) bool { return prose.CommonPrefix(names[i], meant) > prose.CommonPrefix(names[j], meant) })
-	return redact.Line(strings.Join(names[:min(5, len(names))], ", "))
+	return redact.Line(prose.Some(names, 5))
 }
