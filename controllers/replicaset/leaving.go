@@ -16,20 +16,28 @@ const factEnded = "terminatingEnded"
 type leaving struct {
 	decision.Finding
 	fact string // that counts them
-	// stuck is set where more than a grace period holds one of them.
-	stuck bool
+	// held is one that more than a grace period holds, nil for none, and ends what ends that, whatever holds others.
+	held *decision.TerminatingPod
+	ends decision.Words
+	// beside are the other ones: that have ended, or that have not; nil for none.
+	beside *leaving
 }
 
 // leavingOf are those that a sentence tells of, where the object has no other pods, nil for none: those that have ended,
 // which do not count as terminating, only where they need somebody more than the others do. It notes in next, unless it
 // is nil, when the clock alone makes something else of it.
-func leavingOf(s *Snapshot, next *time.Time) (most *leaving) {
-	for _, l := range allLeaving(s, next) {
-		if most == nil || l.urgency() > most.urgency() {
-			most = l
-		}
+func leavingOf(s *Snapshot, next *time.Time) *leaving {
+	all := allLeaving(s, next)
+	switch {
+	case len(all) == 0:
+		return nil
+	case len(all) == 1:
+		return all[0]
+	case all[1].urgency() > all[0].urgency():
+		slices.Reverse(all)
 	}
-	return most
+	all[0].beside = all[1]
+	return all[0]
 }
 
 // allLeaving are those that are still running, and those that have ended.
@@ -41,7 +49,8 @@ func allLeaving(s *Snapshot, next *time.Time) (all []*leaving) {
 	w := diagnosis.Pods{Namespace: s.Namespace, Now: s.Now, Next: next}
 	tell := func(n int64, fact string, described []decision.TerminatingPod) {
 		if n > 0 {
-			all = append(all, &leaving{Finding: w.Terminating(described, n, n), fact: fact, stuck: w.Stuck(described) != nil})
+			all = append(all, &leaving{Finding: w.Terminating(described, n, n), fact: fact,
+				held: w.Stuck(described), ends: w.Terminating(described, 1, 1).Unblocks})
 		}
 	}
 	tell(t.terminating, "terminating", s.described(false))
@@ -64,7 +73,7 @@ func (l *leaving) urgency() int {
 	switch {
 	case l.NeedsAction:
 		return 2
-	case l.stuck:
+	case l.held != nil:
 		return 1
 	default:
 		return 0
@@ -78,7 +87,7 @@ func stuckPods(s *Snapshot, rounds []decision.Round) (found []decision.Finding) 
 		return nil
 	}
 	for _, l := range allLeaving(s, nil) {
-		if l.stuck {
+		if l.held != nil {
 			found = append(found, l.Finding)
 		}
 	}
@@ -95,6 +104,57 @@ func (l *leaving) clause() decision.Words {
 
 func (l *leaving) many() decision.Words {
 	return decision.Words{}.Count(l.fact, l.Count).Say(prose.Plural(l.Count, " pod", " pods"))
+}
+
+// stay is before, the pods, why they are not gone, and that others are stuck, too, where there is room for it.
+func (l *leaving) stay(before decision.Words) decision.Words {
+	w := append(before.Say("; "), l.clause()...)
+	if o := l.beside; o != nil && o.held != nil {
+		others := slices.Clone(w).Say(prose.Plural(o.Count, "; another pod stays, too", "; other pods stay, too"))
+		if fitted, ok := diagnosis.Fair(others, longLead); ok {
+			return fitted
+		}
+	}
+	return diagnosis.Fit(w, longLead)
+}
+
+// until is before, which is byAction where somebody has to act, and when all of them are gone.
+func (l *leaving) until(before, byAction string) decision.Words {
+	w := words(before)
+	if l.NeedsAction {
+		w = words(byAction)
+	}
+	const all = ", and all are gone"
+	switch o := l.beside; {
+	case l.held == nil, o == nil, o.held == nil && l.Count > 1: // Of several, all have to go anyway.
+		w = append(w, l.Unblocks...)
+	case o.held == nil:
+		w = append(w, l.ends...).Say(prose.Plural(o.Count, ", and the other pod is gone", ", and the other pods are gone"))
+	default:
+		both := l.both()
+		if l.Count+o.Count > 2 || slices.Equal(both, l.ends) || slices.Equal(both, o.ends) {
+			both = slices.Clone(both).Say(all)
+		}
+		if fitted, ok := diagnosis.Fair(slices.Concat(w, both), longLead); ok {
+			return fitted
+		}
+		w = append(w, l.ends...).Say(all)
+	}
+	return diagnosis.Fit(w, longLead)
+}
+
+// both is what ends what holds them and those beside them; the same is not said twice.
+func (l *leaving) both() decision.Words {
+	one, other := l.held, l.beside.held
+	switch a, b := one.Finalizers, other.Finalizers; {
+	case len(a) > 0 && len(b) > 0:
+		more := slices.DeleteFunc(slices.Clone(b), func(f string) bool { return slices.Contains(a, f) })
+		return diagnosis.Unfinalized(slices.Concat(a, more))
+	case len(a)+len(b) == 0 && one.NodeGone == other.NodeGone:
+		return l.ends
+	default:
+		return slices.Concat(l.ends, words(" and "), l.beside.ends)
+	}
 }
 
 // leaving are those of the sentence, which changes with them.
@@ -126,12 +186,8 @@ func (t *teller) namespaceTerminating() bool {
 		return true
 	}
 	t.needs(l)
-	t.out.Lead = diagnosis.Fit(append(words("its namespace is being deleted; "), l.clause()...), longLead)
-	t.out.Then = words("The namespace is removed ")
-	if l.NeedsAction {
-		t.out.Then = words("Needs action: the namespace is removed ")
-	}
-	t.out.Then = diagnosis.Fit(append(t.out.Then, l.Unblocks...), longLead)
+	t.out.Lead = l.stay(words("its namespace is being deleted"))
+	t.out.Then = l.until("The namespace is removed ", "Needs action: the namespace is removed ")
 	return true
 }
 
@@ -144,10 +200,10 @@ func (t *teller) scaledToZero() bool {
 	t.out.Lead = words("it wants no pods and has none")
 	switch l := t.leaving(); {
 	case l == nil:
-	case l.stuck:
+	case l.held != nil:
 		t.needs(l)
-		t.out.Lead = diagnosis.Fit(append(t.out.Lead.Say("; "), l.clause()...), longLead)
-		t.out.Then = diagnosis.Ends([]decision.Finding{l.Finding}, longLead)
+		t.out.Lead = l.stay(t.out.Lead)
+		t.out.Then = l.until("Unblocks ", "Needs action: unblocks ")
 	case l.fact != factEnded:
 		t.out.Then = append(l.many(), l.After...)
 	}
