@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/loopscope/loopscope/telemetry/decision"
@@ -186,11 +187,13 @@ func (l *limits) set(rs *ReplicaSet) {
 		l.fail("ReplicaSet %s describes %d pods, more than the %d that are read", rs.Name, len(rs.Blocking), MaxBlocking)
 	case len(rs.TerminatingPods) > decision.MaxTerminatingPods:
 		l.fail("ReplicaSet %s describes %d terminating pods, more than the %d that are read", rs.Name, len(rs.TerminatingPods), decision.MaxTerminatingPods)
+	case len(rs.TerminatingEndedPods) > decision.MaxTerminatingPods:
+		l.fail("ReplicaSet %s describes %d terminating pods that have ended, more than the %d that are read", rs.Name, len(rs.TerminatingEndedPods), decision.MaxTerminatingPods)
 	case len(rs.Disrupted) > MaxDisrupted:
 		l.fail("ReplicaSet %s describes %d disrupted pods, more than the %d that are read", rs.Name, len(rs.Disrupted), MaxDisrupted)
 	}
 	l.name[rs.Name], l.uid[rs.UID] = true, true
-	for _, n := range []int64{rs.Replicas, rs.MinReady, rs.StatusReplicas, rs.Ready, rs.Available, rs.NonTerminal, rs.Unavailable, rs.TerminatingNow} {
+	for _, n := range []int64{rs.Replicas, rs.MinReady, rs.StatusReplicas, rs.Ready, rs.Available, rs.NonTerminal, rs.Unavailable, rs.TerminatingNow, rs.TerminatingEnded} {
 		l.count("a number of ReplicaSet "+rs.Name, n)
 	}
 	l.optional("terminating of ReplicaSet "+rs.Name, rs.Terminating)
@@ -211,7 +214,7 @@ func (l *limits) set(rs *ReplicaSet) {
 	for i := range rs.Blocking {
 		l.pod(&rs.Blocking[i])
 	}
-	for _, p := range rs.TerminatingPods {
+	for _, p := range slices.Concat(rs.TerminatingPods, rs.TerminatingEndedPods) {
 		l.instant("pod "+p.Name+", until", p.Until)
 	}
 	l.deletion("ReplicaSet "+rs.Name, rs.Deletion)

@@ -122,6 +122,7 @@ func TestDecodeLimits(t *testing.T) {
 		"lost pods of a set":            count(func(s *snapshot) *int64 { rs(s).Lost = &decision.LostPods{}; return &rs(s).Lost.Count }),
 		"unavailable of a set":          count(func(s *snapshot) *int64 { return &rs(s).Unavailable }),
 		"ending of a set":               count(func(s *snapshot) *int64 { return &rs(s).TerminatingNow }),
+		"endingEnded of a set":          count(func(s *snapshot) *int64 { return &rs(s).TerminatingEnded }),
 		"terminating of a set":          optional(func(s *snapshot) **int64 { return &rs(s).Terminating }),
 		"least of a set":                optional(func(s *snapshot) **int64 { return &rs(s).Least }),
 		"created of a set":              year(func(s *snapshot) *time.Time { return &rs(s).Created }),
@@ -135,6 +136,7 @@ func TestDecodeLimits(t *testing.T) {
 		"restarts of a pod":             count(func(s *snapshot) *int64 { return &pod(s).Exit.Restarts }),
 		"pods like a pod":               count(func(s *snapshot) *int64 { return &pod(s).Like }),
 		"until of a terminating pod":    year(func(s *snapshot) *time.Time { return &rs(s).TerminatingPods[0].Until }),
+		"until of an ended pod":         year(func(s *snapshot) *time.Time { return &rs(s).TerminatingEndedPods[0].Until }),
 		"created of a disrupted pod":    year(func(s *snapshot) *time.Time { return &rs(s).Disrupted[0].Created }),
 		"disruption of a disrupted pod": year(func(s *snapshot) *time.Time { return &rs(s).Disrupted[0].At }),
 		"arrived":                       {deployment.MaxArrived, func(s *snapshot, n int64) { s.Arrived = make([]string, n) }},
@@ -143,6 +145,9 @@ func TestDecodeLimits(t *testing.T) {
 		"pods":                          {deployment.MaxBlocking, func(s *snapshot, n int64) { rs(s).Blocking = make([]deployment.Pod, n) }},
 		"terminating pods": {decision.MaxTerminatingPods, func(s *snapshot, n int64) {
 			rs(s).TerminatingPods = make([]decision.TerminatingPod, n)
+		}},
+		"ended terminating pods": {decision.MaxTerminatingPods, func(s *snapshot, n int64) {
+			rs(s).TerminatingEndedPods = make([]decision.TerminatingPod, n)
 		}},
 		"disrupted pods": {deployment.MaxDisrupted, func(s *snapshot, n int64) { rs(s).Disrupted = make([]decision.DisruptedPod, n) }},
 		"slowest":        {int64(deployment.MaxStartupTime), func(s *snapshot, n int64) { rs(s).Startup.Slowest = time.Duration(n) }},
@@ -155,7 +160,7 @@ func TestDecodeLimits(t *testing.T) {
 			s := &snapshot{Version: 1, Now: noon, Recent: &decision.RecentChange{}, Echo: []deployment.Echo{{}}, Changed: &deployment.TemplateChange{},
 				Status: deployment.Status{Conditions: []decision.Condition{{}}}, ReplicaSets: []deployment.ReplicaSet{{Name: "a", UID: "1", Failure: &decision.Condition{},
 					Startup: &deployment.StartupTimes{}, Blocking: []deployment.Pod{{ContainerState: decision.ContainerState{Exit: &decision.Exit{}}}},
-					TerminatingPods: []decision.TerminatingPod{{}}, Disrupted: []decision.DisruptedPod{{}}}}}
+					TerminatingPods: []decision.TerminatingPod{{}}, TerminatingEndedPods: []decision.TerminatingPod{{}}, Disrupted: []decision.DisruptedPod{{}}}}}
 			c.set(s, c.limit+int64(beyond))
 			data, err := json.Marshal(s)
 			if err != nil {

@@ -312,9 +312,13 @@ func (v *view) terminating() *decision.Finding {
 	return &f
 }
 
-// blockingNamespace are the pods that a namespace which is being deleted waits for.
+// blockingNamespace are the pods that a namespace which is being deleted waits for, those that have ended included.
 func (v *view) blockingNamespace() []decision.Finding {
 	pods, terminating := v.allTerminating()
+	for _, rs := range v.children {
+		pods = append(pods, rs.TerminatingEndedPods...)
+		terminating += rs.TerminatingEnded
+	}
 	if terminating == 0 || !v.namespaceTerminating() {
 		return nil
 	}

@@ -192,6 +192,10 @@ type ReplicaSet struct {
 	// decision.MaxTerminatingPods of them.
 	TerminatingNow  int64                     `json:"ending,omitempty"`
 	TerminatingPods []decision.TerminatingPod `json:"leaving,omitempty"`
+	// TerminatingEnded counts its deleted pods that have ended and are not gone, which NonTerminal and TerminatingNow do
+	// not count, and TerminatingEndedPods describes them in the same way. Nothing is decided on them.
+	TerminatingEnded     int64                     `json:"endingEnded,omitempty"`
+	TerminatingEndedPods []decision.TerminatingPod `json:"leavingEnded,omitempty"`
 	// Disrupted are the newest MaxDisrupted of its pods that the cluster ended
 	// lately (diagnosis.Lately), the last first. Nothing is decided on it.
 	Disrupted []decision.DisruptedPod `json:"disrupted,omitempty"`

@@ -107,7 +107,7 @@ func drawSet(t *rapid.T, i int) deployment.ReplicaSet {
 		Replicas: drawCount(t, "size"), MinReady: rapid.Int64Range(0, 60).Draw(t, "set minReady"), Generation: 1, ObservedGeneration: rapid.Int64Range(0, 1).Draw(t, "set observed"),
 		StatusReplicas: drawCount(t, "set replicas"), Ready: drawCount(t, "set ready"), Available: drawCount(t, "set available"), Terminating: drawLimit(t, "set terminating"),
 		Revision: text("set revision"), History: text("history"), Desired: text("desired"), Max: text("max"),
-		NonTerminal: drawCount(t, "nonTerminal"), Unavailable: drawCount(t, "set unavailable"), TerminatingNow: drawCount(t, "ending")}
+		NonTerminal: drawCount(t, "nonTerminal"), Unavailable: drawCount(t, "set unavailable"), TerminatingNow: drawCount(t, "ending"), TerminatingEnded: drawCount(t, "ending ended")}
 	if rapid.IntRange(0, 9).Draw(t, "failing") == 0 {
 		rs.Failure = &decision.Condition{Type: "ReplicaFailure", Status: "True", Reason: rapid.SampledFrom([]string{"FailedCreate", "FailedDelete"}).Draw(t, "failure"),
 			Message: rapid.SampledFrom([]string{"", "exceeded quota", `exceeded quota: team, requested: pods=1, used: pods=2, limited: pods=2`, "denied"}).Draw(t, "message"), Transition: drawTime(t, "failed at")}

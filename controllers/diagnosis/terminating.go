@@ -21,11 +21,14 @@ func (w Pods) Terminating(described []decision.TerminatingPod, count, terminatin
 			last = p.Until
 		}
 	}
-	if len(described) > 0 {
+	held := w.Stuck(described)
+	switch {
+	case held != nil:
+		f.Show = kubectl(w.Namespace, "get pod "+held.Name+" -o yaml")
+	case len(described) > 0:
 		f.Show = kubectl(w.Namespace, "get pod "+described[0].Name+" -o yaml")
 	}
 	are := words(prose.Plural(count, " is", " are"))
-	held := w.Stuck(described)
 	whose := func(w decision.Words, its, of string) decision.Words {
 		if count == 1 {
 			return w.Say(its)
@@ -47,7 +50,6 @@ func (w Pods) Terminating(described []decision.TerminatingPod, count, terminatin
 			f.After = f.After.Say(", up to ").Until(last).Say(" more")
 		}
 	case len(held.Finalizers) > 0:
-		f.NeedsAction = true
 		f.After = whose(are.Say(" still terminating: a finalizer blocks "), "its deletion", "the deletion of ").Say(" (").Quote(Finalizers(held.Finalizers)).Say(")")
 		f.Unblocks = Unfinalized(held.Finalizers)
 	case held.NodeGone:
@@ -55,25 +57,36 @@ func (w Pods) Terminating(described []decision.TerminatingPod, count, terminatin
 		f.Unblocks, f.Show = words("when the node answers again or is deleted"), "kubectl describe node "+held.Node
 	default:
 		f.After = whose(are.Say(" still terminating: "), "its grace period", "the grace period of ").Say(" ended ").Since(held.Until).Say(" ago")
-		f.Unblocks, f.NeedsAction = words("when the kubelet stops it"), !w.Before(held.Until.Add(patience))
+		f.Unblocks = words("when the kubelet stops it")
 		if held.Node != "" {
 			f.Unblocks, f.Show = words("when the kubelet of ").Name(held.Node).Say(" stops it"), "kubectl describe node "+held.Node
 		}
 	}
+	f.NeedsAction = held != nil && terminating > 0 && w.needsAction(held)
 	if held != nil && count > 1 { // What holds this one need not be what holds the others.
 		f.Unblocks = f.Unblocks.Say(", and all are gone")
 	}
 	return f
 }
 
-// Stuck is the first pod that more than its grace period holds; nil where there is none.
-func (w Pods) Stuck(pods []decision.TerminatingPod) *decision.TerminatingPod {
+// Stuck is the first pod that somebody has to act for, or else the first that more than its grace period holds; nil
+// where there is none.
+func (w Pods) Stuck(pods []decision.TerminatingPod) (held *decision.TerminatingPod) {
 	for i := range pods {
-		if w.isStuck(&pods[i]) {
-			return &pods[i]
+		switch p := &pods[i]; {
+		case !w.isStuck(p):
+		case w.needsAction(p):
+			return p
+		case held == nil:
+			held = p
 		}
 	}
-	return nil
+	return held
+}
+
+// needsAction reports whether somebody has to act for a stuck pod.
+func (w Pods) needsAction(p *decision.TerminatingPod) bool {
+	return len(p.Finalizers) > 0 || !p.NodeGone && !w.Before(p.Until.Add(patience))
 }
 
 func (w Pods) isStuck(p *decision.TerminatingPod) bool {

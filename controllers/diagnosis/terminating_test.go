@@ -40,6 +40,29 @@ func TestTerminatingOnANode(t *testing.T) {
 	}
 }
 
+// A pod that goes without anybody's help, if it does, does not hide one that somebody has to act for.
+func TestTerminatingNeedsAction(t *testing.T) {
+	over := noon.Add(-30 * time.Second)
+	keeps := decision.TerminatingPod{Name: "web-b", Until: over, Node: "node-2", Finalizers: []string{"a.com/x"}}
+	hangs := decision.TerminatingPod{Name: "web-b", Until: noon.Add(-time.Minute), Node: "node-2"}
+	for name, first := range map[string]decision.TerminatingPod{
+		"a node that does not answer": {Until: over, Node: "node-1", NodeGone: true},
+		"a kubelet that takes longer": {Until: over, Node: "node-1"},
+		"a grace period":              {Until: noon.Add(time.Second)},
+	} {
+		first.Name = "web-a"
+		for held, want := range map[*decision.TerminatingPod][2]string{
+			&keeps: {"when the controller that set a.com/x removes it, and all are gone", "kubectl -n shop get pod web-b -o yaml"},
+			&hangs: {"when the kubelet of node-2 stops it, and all are gone", "kubectl describe node node-2"},
+		} {
+			f := diagnosis.Pods{Namespace: "shop", Now: noon}.Terminating([]decision.TerminatingPod{first, *held}, 2, 2)
+			if got := [2]string{f.Unblocks.At(noon), f.Show}; got != want || !f.NeedsAction {
+				t.Errorf("%s: got %q, needs action %v, want %q", name, got, f.NeedsAction, want)
+			}
+		}
+	}
+}
+
 // A quota and a node have the room of terminating pods soon, unless more than a grace period holds them.
 func TestGoing(t *testing.T) {
 	pods := diagnosis.Pods{Namespace: "shop", Now: noon}

@@ -283,8 +283,8 @@ func (b *deploymentController) resolve(namespace string, ref *metav1.OwnerRefere
 }
 
 // podHandler wakes a Deployment by pods in three cases: the last pod of a
-// Recreate went ([E-4]), one went of a namespace that is being deleted, or a pod's
-// reason for not being ready changed or it was evicted. The last two are registered
+// Recreate went ([E-4]), one went of a namespace that is being deleted, or has ended and is deleted, or
+// a pod's reason for not being ready changed or it was evicted. The last two are registered
 // departures and never cause a write by themselves.
 func (b *deploymentController) podHandler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
@@ -296,6 +296,7 @@ func (b *deploymentController) podHandler() cache.ResourceEventHandler {
 			}
 			if old.DeletionTimestamp == nil && pod.DeletionTimestamp != nil {
 				b.podDeleted(pod)
+				b.podEnded(old, pod)
 			}
 			if waitReasonChanged(old, pod) {
 				b.podReason(old, pod)
@@ -337,13 +338,29 @@ func (b *deploymentController) podReason(old, pod *corev1.Pod) {
 	b.Enqueue(engine.KeyOf(d), cause)
 }
 
+// podEnded wakes the Deployment of a pod that is deleted after it has ended, where its namespace may wait for it: the
+// ReplicaSet does not change with that.
+func (b *deploymentController) podEnded(old, pod *corev1.Pod) {
+	if !family.PodFinished(pod) {
+		return
+	}
+	if d := b.deploymentOf(pod); d != nil && b.namespaceEnds(d) {
+		b.Enqueue(engine.KeyOf(d), changes.Modified(family.KindPod, old, pod, family.PodFields(old, pod), "", b.now()))
+	}
+}
+
+// namespaceEnds reports whether it is known that the namespace of a Deployment is being deleted.
+func (b *deploymentController) namespaceEnds(d *appsv1.Deployment) bool {
+	return !b.opts.Ledger.TerminatingSince(d.Namespace, d.CreationTimestamp.Time).IsZero()
+}
+
 func (b *deploymentController) podGone(pod *corev1.Pod, tombstone bool) {
 	d := b.deploymentOf(pod)
 	if d == nil {
 		return
 	}
 	last := d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType && !b.podsLeft(d)
-	if ends := b.opts.Ledger.TerminatingSince(d.Namespace, d.CreationTimestamp.Time); last || !ends.IsZero() {
+	if last || b.namespaceEnds(d) {
 		b.Enqueue(engine.KeyOf(d), changes.Deleted(family.KindPod, pod, tombstone, b.now()))
 	}
 }

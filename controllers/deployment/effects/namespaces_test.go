@@ -7,6 +7,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/loopscope/loopscope/controllers/internal/lab"
 )
@@ -27,5 +28,30 @@ func TestPodsGoWithTheirNamespace(t *testing.T) {
 	ends.deployments.podHandler().OnDelete(gone)
 	if keys := lab.Queued(ends.deployments.Loop); !slices.Equal(keys, []string{"shop/web"}) {
 		t.Errorf("when its namespace ends, %v is woken", keys)
+	}
+}
+
+// A pod that is deleted with its namespace after it has ended wakes its Deployment: the status of its ReplicaSet does
+// not change with that.
+func TestEndedPodsAreDeletedWithTheirNamespace(t *testing.T) {
+	for _, c := range []struct {
+		phase corev1.PodPhase
+		ends  bool
+		want  []string
+	}{{corev1.PodFailed, true, []string{"shop/web"}}, {corev1.PodFailed, false, nil}, {corev1.PodRunning, true, nil}} {
+		caches := newDeploymentCaches(t)
+		if c.ends {
+			caches.deployments.opts.Ledger.NoteTerminating("shop", time.Now())
+		}
+		caches.Add(t, lab.Deployment("web", "d", appsv1.RollingUpdateDeploymentStrategyType),
+			&appsv1.ReplicaSet{ObjectMeta: lab.Object("web-1", "r", "1", nil, lab.OwnedBy("Deployment", "web", "d"))})
+		old := &corev1.Pod{ObjectMeta: lab.Object("gone", "g", "1", nil, lab.OwnedBy("ReplicaSet", "web-1", "r")), Status: corev1.PodStatus{Phase: c.phase}}
+		pod := old.DeepCopy()
+		pod.DeletionTimestamp = new(metav1.Now())
+		caches.deployments.podHandler().OnUpdate(old, pod)
+		caches.deployments.podHandler().OnUpdate(pod, pod)
+		if keys := lab.Queued(caches.deployments.Loop); !slices.Equal(keys, c.want) {
+			t.Errorf("%s, namespace ends %v: %v is woken, want %v", c.phase, c.ends, keys, c.want)
+		}
 	}
 }

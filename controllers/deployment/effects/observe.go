@@ -227,6 +227,10 @@ func (t *deploymentSync) fillPods(rs *deployment.ReplicaSet, pods []*corev1.Pod)
 			rs.Disrupted = append(rs.Disrupted, decision.DisruptedPod{Name: p.Name, Created: p.CreationTimestamp.UTC(), Node: redact.Line(p.Spec.NodeName), Disruption: *d})
 		}
 		if family.PodFinished(p) {
+			if p.DeletionTimestamp != nil {
+				rs.TerminatingEnded++
+				rs.TerminatingEndedPods = append(rs.TerminatingEndedPods, family.TerminatingPod(p))
+			}
 			continue
 		}
 		rs.NonTerminal++
@@ -240,7 +244,8 @@ func (t *deploymentSync) fillPods(rs *deployment.ReplicaSet, pods []*corev1.Pod)
 		}
 		recordStartupTime(rs, p)
 	}
-	rs.TerminatingPods, rs.Disrupted = family.FirstTerminating(rs.TerminatingPods), newestDisrupted(rs.Disrupted)
+	rs.TerminatingPods, rs.TerminatingEndedPods = family.FirstTerminating(rs.TerminatingPods), family.FirstTerminating(rs.TerminatingEndedPods)
+	rs.Disrupted = newestDisrupted(rs.Disrupted)
 	rs.Blocked(blocking, t.s.Now)
 }
 

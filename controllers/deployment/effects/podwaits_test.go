@@ -76,6 +76,9 @@ func TestPodsOfAReplicaSet(t *testing.T) {
 		*p = corev1.Pod{ObjectMeta: p.ObjectMeta, Status: lab.Pod(corev1.PodRunning, "CrashLoopBackOff", false).Status}
 	})
 	add("done", func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded })
+	add("done-going", func(p *corev1.Pod) {
+		p.Status.Phase, p.DeletionTimestamp, p.Finalizers = corev1.PodFailed, &metav1.Time{Time: now}, []string{"example.com/keep"}
+	})
 	add("going", func(p *corev1.Pod) {
 		p.DeletionTimestamp, p.Finalizers = &metav1.Time{Time: now}, []string{"example.com/hold"}
 	})
@@ -92,6 +95,9 @@ func TestPodsOfAReplicaSet(t *testing.T) {
 	}
 	if diff := cmp.Diff([]decision.TerminatingPod{{Name: "going", Until: now.UTC(), Node: "n1", Finalizers: []string{"example.com/hold"}}}, rs.TerminatingPods); diff != "" {
 		t.Errorf("going (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]decision.TerminatingPod{{Name: "done-going", Until: now.UTC(), Node: "n1", Finalizers: []string{"example.com/keep"}}}, rs.TerminatingEndedPods); diff != "" || rs.TerminatingEnded != 1 {
+		t.Errorf("%d have ended and are going (-want +got):\n%s", rs.TerminatingEnded, diff)
 	}
 	if len(rs.Blocking) != 2 || rs.Blocking[0].Name != "crashing" || rs.Blocking[0].Reason != "CrashLoopBackOff" || rs.Blocking[1].Name != "young" || !rs.Blocking[1].Ready {
 		t.Errorf("not available are %+v", rs.Blocking)
