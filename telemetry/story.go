@@ -359,7 +359,8 @@ func (e *Excerpt) waited(before, t *Trace) *Waited {
 		}
 	}
 	tone := before.Sentence.Tone
-	if len(w.Codes) == 0 && (tone == decision.ToneWaiting || tone == decision.ToneFailed || tone == decision.ToneNeutral) {
+	rests := tone == decision.ToneNeutral && before.Owner == "" // What its owner has scaled to zero waits for nothing.
+	if len(w.Codes) == 0 && (tone == decision.ToneWaiting || tone == decision.ToneFailed || rests) {
 		w.Codes = []string{before.Sentence.Code}
 	}
 	if len(w.Codes) == 0 || w.For <= 0 {

@@ -112,6 +112,22 @@ func told(story *telemetry.Story) string {
 	return b.String()
 }
 
+// TestNothingWaitsAtZero: an old ReplicaSet that its Deployment has scaled to zero is at rest.
+func TestNothingWaitsAtZero(t *testing.T) {
+	s := &saga{at: sagaBegan}
+	zero := telemetry.Object{Loop: "replicaset", Namespace: "shop", Name: "web-0"}
+	s.sync(web, decision.ToneOK, "settled")
+	writes(s.sync(web, decision.ToneMoving, "new"), decision.UpdateReplicaSet, "web-1", "11", decision.Change{Field: "spec.replicas", From: "0", To: "1"})
+	s.sync(zero, decision.ToneNeutral, "scaled-to-zero")
+	s.at = s.at.Add(time.Minute)
+	publishes(s.sync(zero, decision.ToneNeutral, "scaled-to-zero"), "16")
+	settled := publishes(s.sync(web, decision.ToneOK, "settled"), "17")
+	story, ok := telemetry.NewExcerpt(telemetry.TestLoops, s.traces).Story(settled)
+	if text := told(story); !ok || !strings.Contains(text, "web-0: published") || strings.Contains(text, "scaled-to-zero") {
+		t.Errorf("%t:\n%s", ok, text)
+	}
+}
+
 func TestStoryOfARollout(t *testing.T) {
 	s := rollout()
 	e := telemetry.NewExcerpt(telemetry.TestLoops, s.traces)

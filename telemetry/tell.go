@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -69,6 +70,7 @@ func (b *Beat) changed() decision.Words {
 }
 
 func changes(w decision.Words, fields []decision.Change) decision.Words {
+	fields = slices.DeleteFunc(slices.Clone(fields), func(f decision.Change) bool { return coversOthers(f, fields) })
 	for i, f := range fields {
 		switch i {
 		case 0:
@@ -84,6 +86,11 @@ func changes(w decision.Words, fields []decision.Change) decision.Words {
 		}
 	}
 	return w
+}
+
+// coversOthers reports whether a change only says that something below a field changed, and others say what.
+func coversOthers(f decision.Change, all []decision.Change) bool {
+	return f.From == "" && f.To == "" && slices.ContainsFunc(all, func(c decision.Change) bool { return strings.HasPrefix(c.Field, f.Field+".") })
 }
 
 // toldValue is a value as a line has room for it.

@@ -28,6 +28,8 @@ func TestBeatsOfEvents(t *testing.T) {
 		{Cause{Kind: CauseAdded, Object: "Node"}, "Node was created"},
 		{Cause{Kind: CauseAdded, Object: "Deployment web", Fields: field("metadata.deletionTimestamp", "", "")}, "Deployment web was created: metadata.deletionTimestamp"},
 		{Cause{Kind: CauseModified, Object: "Deployment web", Manager: "m", Fields: several(4)}, "Deployment web was changed by m: a, b, c, d"},
+		{Cause{Kind: CauseModified, Object: "Deployment web", Manager: "m", Fields: append(field("spec.template.image", "1", "2"), field("spec.template", "", "")...)}, "Deployment web was changed by m: spec.template.image 1 → 2"},
+		{Cause{Kind: CauseModified, Object: "Deployment web", Manager: "m", Fields: field("spec.template", "", "")}, "Deployment web was changed by m: spec.template"},
 		{Cause{Kind: CauseModified, Object: "Deployment web", Manager: "m", Fields: several(6)}, "Deployment web was changed by m: a, b, c, d and 2 more"},
 		{Cause{Kind: CauseModified, Object: "Deployment web", Manager: "m", Fields: field("a", "1", "")}, "Deployment web was changed by m: a 1 → none"},
 		{Cause{Kind: CauseModified, Object: "Deployment web", Manager: "m", Fields: field("a", "", "1")}, "Deployment web was changed by m: a none → 1"},

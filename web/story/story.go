@@ -161,7 +161,7 @@ func (s *Pages) noStory(o telemetry.Object) error {
 
 func (s *Pages) storyView(story *telemetry.Story, all bool) views.Story {
 	v := views.Story{Object: views.Link{Text: s.KindOf(story.Loop) + " " + story.Key(), Href: address.Of(story.Object)}, Story: story}
-	v.Headline, v.Then = storyHead(story)
+	v.Headline, v.Then = storyHead(story, s.KindOf(story.Loop)+" "+story.Name)
 	if at := story.LastKnown; !at.IsZero() {
 		v.Headline, v.Then = v.Headline.Still(at), v.Then.Still(at)
 	}
@@ -216,7 +216,7 @@ func beatView(story *telemetry.Story, b *telemetry.Beat) views.Beat {
 
 // storyHead answers why: what holds it up while it is not settled, and
 // afterwards what unsettled it and how long that took.
-func storyHead(story *telemetry.Story) (head, then views.Text) {
+func storyHead(story *telemetry.Story, object string) (head, then views.Text) {
 	then = views.Say("It began ").Clock(story.Began).Plain(" UTC")
 	if !story.LastKnown.IsZero() {
 		then = views.Say("It began " + words.DayAndTime(story.Began))
@@ -241,10 +241,33 @@ func storyHead(story *telemetry.Story) (head, then views.Text) {
 		return head, words.Stop(words.Text(say.Then, true)).Plain(" ").Join(then)
 	}
 	head = views.Text{}.Code(story.Key()).Plain(" was settled after " + prose.Span(story.Settled.Sub(story.Began)))
-	if i := slices.IndexFunc(story.Beats, func(b telemetry.Beat) bool { return b.Kind == telemetry.BeatChange }); i >= 0 {
-		head = head.Plain(": ").Join(words.Text(story.Beats[i].Tell(), false))
+	switch last, n := lastChange(story, object); n {
+	case 0:
+	case 1:
+		head = head.Plain(": ").Join(words.Text(last.Tell(), false))
+	default:
+		head = head.Plain(". The last of " + words.Digits(n) + " changes: ").Join(words.Text(last.Tell(), false))
 	}
 	return head.Plain("."), then.Plain(". Last sentence: “" + story.Text + "”")
+}
+
+// lastChange is the last change of the object of a story, which it was settled with, and how many there were; the
+// first one of another object where there was none.
+func lastChange(story *telemetry.Story, object string) (last *telemetry.Beat, n int) {
+	var other *telemetry.Beat
+	for i := range story.Beats {
+		switch b := &story.Beats[i]; {
+		case b.Kind != telemetry.BeatChange:
+		case b.Object == object:
+			last, n = b, n+1
+		case other == nil:
+			other = b
+		}
+	}
+	if n == 0 && other != nil {
+		return other, 1
+	}
+	return last, n
 }
 
 // step is the time since the beginning.

@@ -40,11 +40,13 @@ func deploymentsOf(t *testing.T, all ...string) *rest.Config {
 
 // A Deployment that is not there is looked for: in other namespaces, and under other names.
 func TestNotFound(t *testing.T) {
-	config := deploymentsOf(t, "shop/web", "shop/worker", "shop/api", "pay/web", "pay/ledger")
+	config := deploymentsOf(t, "shop/web", "shop/worker", "shop/api", "pay/web", "pay/ledger",
+		"many/a", "many/b", "many/c", "many/d", "many/e", "many/f", "many/g")
 	for _, c := range []struct{ namespace, name, want string }{
 		{"default", "web", "there is no Deployment web in namespace default; there is one in shop, pay: give the namespace with -n"},
 		{"default", "worker", "there is one in shop: give the namespace with -n"},
 		{"shop", "wob", "there is no Deployment wob in namespace shop; those there are: worker, web, api"},
+		{"many", "z", "those there are: a, b, c, d, e and 2 more"},
 		{"default", "wob", "nor any other there; give the namespace with -n, or list all with `kubectl get deployments -A`"},
 	} {
 		if _, err := Explain(t.Context(), config, "deployment", c.namespace, c.name, "test"); err == nil || !strings.Contains(err.Error(), c.want) {
