@@ -96,11 +96,42 @@ func (v *view) beside() (list []decision.Finding) {
 			list = append(list, refused...)
 		}
 	}
+	list = append(list, v.staying()...)
 	for i := range list {
 		list[i].Beside = true
 	}
 	diagnosis.Rank(list)
 	return list
+}
+
+// staying are deleted pods that more than their grace period holds. Except with Recreate, no rollout waits for them.
+func (v *view) staying() (list []decision.Finding) {
+	if v.s.Strategy == recreate && !v.s.Paused || v.namespaceTerminating() {
+		return nil
+	}
+	tell := func(pods []decision.TerminatingPod, n int64, old bool) {
+		if n > 0 && v.pods().Stuck(pods) != nil {
+			f := v.pods().Terminating(pods, n, n)
+			f.Old = old
+			list = append(list, f)
+		}
+	}
+	if v.newSet != nil && !v.newSet.Deleting {
+		pods, n := leavingOf(v.newSet)
+		tell(pods, n, false)
+	}
+	pods, n := leavingOf(slices.DeleteFunc(slices.Clone(v.old), func(rs *ReplicaSet) bool { return rs.Deleting })...)
+	tell(pods, n, true)
+	return list
+}
+
+// leavingOf are the deleted pods of ReplicaSets, those that have ended included.
+func leavingOf(sets ...*ReplicaSet) (pods []decision.TerminatingPod, n int64) {
+	for _, rs := range sets {
+		pods = slices.Concat(pods, rs.TerminatingPods, rs.TerminatingEndedPods)
+		n += rs.TerminatingNow + rs.TerminatingEnded
+	}
+	return pods, n
 }
 
 // ofNew are the findings of the ReplicaSet of the template.
@@ -314,11 +345,7 @@ func (v *view) terminating() *decision.Finding {
 
 // blockingNamespace are the pods that a namespace which is being deleted waits for, those that have ended included.
 func (v *view) blockingNamespace() []decision.Finding {
-	pods, terminating := v.allTerminating()
-	for _, rs := range v.children {
-		pods = append(pods, rs.TerminatingEndedPods...)
-		terminating += rs.TerminatingEnded
-	}
+	pods, terminating := leavingOf(v.children...)
 	if terminating == 0 || !v.namespaceTerminating() {
 		return nil
 	}

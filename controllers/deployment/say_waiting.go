@@ -160,7 +160,7 @@ func (p *teller) settled() bool {
 	since := p.unchangedSince()
 	p.out.Since = since
 	if p.s.Want == 0 {
-		return p.say("settled", decision.ToneOK, "is", "settled", p.withRecentChange(words("scaled to ").Count(fWanted, 0)), nil)
+		return p.say("settled", decision.ToneOK, "is", "settled", p.withStaying(p.withRecentChange(words("scaled to ").Count(fWanted, 0))), nil)
 	}
 	lead := p.share()
 	switch {
@@ -170,7 +170,15 @@ func (p *teller) settled() bool {
 	default:
 		lead = lead.Say(", unchanged for ").Since(since)
 	}
-	return p.say("settled", decision.ToneOK, "is", "settled", p.withRecentChange(lead), nil)
+	return p.say("settled", decision.ToneOK, "is", "settled", p.withStaying(p.withRecentChange(lead)), nil)
+}
+
+// withStaying adds deleted pods that stay, where there is room.
+func (p *teller) withStaying(lead decision.Words) decision.Words {
+	if fitted, ok := diagnosis.Short(slices.Concat(lead, p.wrongBeside()), longLead); ok {
+		return fitted
+	}
+	return lead
 }
 
 // withCause is a lead with what keeps pods from being available, as far as there is room.

@@ -282,10 +282,10 @@ func (b *deploymentController) resolve(namespace string, ref *metav1.OwnerRefere
 	return d
 }
 
-// podHandler wakes a Deployment by pods in three cases: the last pod of a
-// Recreate went ([E-4]), one went of a namespace that is being deleted, or has ended and is deleted, or
-// a pod's reason for not being ready changed or it was evicted. The last two are registered
-// departures and never cause a write by themselves.
+// podHandler wakes a Deployment by pods in four cases: the last pod of a
+// Recreate went ([E-4]), one went of a namespace that is being deleted, or has ended and is deleted, one went
+// that had outlasted its grace period, or a pod's reason for not being ready changed or it was evicted. The
+// last three are registered departures and never cause a write by themselves.
 func (b *deploymentController) podHandler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		UpdateFunc: func(oldObj, newObj any) {
@@ -338,13 +338,13 @@ func (b *deploymentController) podReason(old, pod *corev1.Pod) {
 	b.Enqueue(engine.KeyOf(d), cause)
 }
 
-// podEnded wakes the Deployment of a pod that is deleted after it has ended, where its namespace may wait for it: the
-// ReplicaSet does not change with that.
+// podEnded wakes the Deployment of a pod that is deleted after it has ended, where its namespace or a finalizer may keep
+// it: the ReplicaSet does not change with that.
 func (b *deploymentController) podEnded(old, pod *corev1.Pod) {
 	if !family.PodFinished(pod) {
 		return
 	}
-	if d := b.deploymentOf(pod); d != nil && b.namespaceEnds(d) {
+	if d := b.deploymentOf(pod); d != nil && (len(pod.Finalizers) > 0 || b.namespaceEnds(d)) {
 		b.Enqueue(engine.KeyOf(d), changes.Modified(family.KindPod, old, pod, family.PodFields(old, pod), "", b.now()))
 	}
 }
@@ -354,13 +354,18 @@ func (b *deploymentController) namespaceEnds(d *appsv1.Deployment) bool {
 	return !b.opts.Ledger.TerminatingSince(d.Namespace, d.CreationTimestamp.Time).IsZero()
 }
 
+// wasOverdue reports whether a pod that is gone stayed longer than its grace period, which may have been told of its Deployment.
+func (b *deploymentController) wasOverdue(pod *corev1.Pod) bool {
+	return pod.DeletionTimestamp != nil && !b.now().Before(pod.DeletionTimestamp.Time)
+}
+
 func (b *deploymentController) podGone(pod *corev1.Pod, tombstone bool) {
 	d := b.deploymentOf(pod)
 	if d == nil {
 		return
 	}
 	last := d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType && !b.podsLeft(d)
-	if last || b.namespaceEnds(d) {
+	if last || b.namespaceEnds(d) || b.wasOverdue(pod) {
 		b.Enqueue(engine.KeyOf(d), changes.Deleted(family.KindPod, pod, tombstone, b.now()))
 	}
 }

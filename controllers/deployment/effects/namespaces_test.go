@@ -31,14 +31,30 @@ func TestPodsGoWithTheirNamespace(t *testing.T) {
 	}
 }
 
+// A pod that has outlasted its grace period, which its Deployment tells, wakes it when it goes at last.
+func TestOverduePodsWakeTheirDeployment(t *testing.T) {
+	for ago, want := range map[time.Duration][]string{time.Minute: {"shop/web"}, -time.Minute: nil} {
+		caches := newDeploymentCaches(t)
+		caches.Add(t, lab.Deployment("web", "d", appsv1.RollingUpdateDeploymentStrategyType),
+			&appsv1.ReplicaSet{ObjectMeta: lab.Object("web-1", "r", "1", nil, lab.OwnedBy("Deployment", "web", "d"))})
+		pod := &corev1.Pod{ObjectMeta: lab.Object("gone", "g", "1", nil, lab.OwnedBy("ReplicaSet", "web-1", "r"))}
+		pod.DeletionTimestamp = new(metav1.NewTime(time.Now().Add(-ago)))
+		caches.deployments.podHandler().OnDelete(pod)
+		if keys := lab.Queued(caches.deployments.Loop); !slices.Equal(keys, want) {
+			t.Errorf("%s after its grace period %v is woken, want %v", ago, keys, want)
+		}
+	}
+}
+
 // A pod that is deleted with its namespace after it has ended wakes its Deployment: the status of its ReplicaSet does
 // not change with that.
 func TestEndedPodsAreDeletedWithTheirNamespace(t *testing.T) {
 	for _, c := range []struct {
 		phase corev1.PodPhase
 		ends  bool
+		keeps []string
 		want  []string
-	}{{corev1.PodFailed, true, []string{"shop/web"}}, {corev1.PodFailed, false, nil}, {corev1.PodRunning, true, nil}} {
+	}{{corev1.PodFailed, true, nil, []string{"shop/web"}}, {corev1.PodFailed, false, nil, nil}, {corev1.PodFailed, false, []string{"example.com/hold"}, []string{"shop/web"}}, {corev1.PodRunning, true, nil, nil}} {
 		caches := newDeploymentCaches(t)
 		if c.ends {
 			caches.deployments.opts.Ledger.NoteTerminating("shop", time.Now())
@@ -47,7 +63,7 @@ func TestEndedPodsAreDeletedWithTheirNamespace(t *testing.T) {
 			&appsv1.ReplicaSet{ObjectMeta: lab.Object("web-1", "r", "1", nil, lab.OwnedBy("Deployment", "web", "d"))})
 		old := &corev1.Pod{ObjectMeta: lab.Object("gone", "g", "1", nil, lab.OwnedBy("ReplicaSet", "web-1", "r")), Status: corev1.PodStatus{Phase: c.phase}}
 		pod := old.DeepCopy()
-		pod.DeletionTimestamp = new(metav1.Now())
+		pod.DeletionTimestamp, pod.Finalizers = new(metav1.Now()), c.keeps
 		caches.deployments.podHandler().OnUpdate(old, pod)
 		caches.deployments.podHandler().OnUpdate(pod, pod)
 		if keys := lab.Queued(caches.deployments.Loop); !slices.Equal(keys, c.want) {
