@@ -22,12 +22,12 @@ func (p *teller) paused() bool {
 	case p.pausedInTrouble():
 		return true
 	case p.newSet == nil:
-		return p.pending(words("the new template has no ReplicaSet yet"), then)
+		return p.pending(p.withShare(words("the new template has no ReplicaSet yet")), then)
 	case left.old > 0 && left.scales:
-		return p.pending(words(prose.Plural(left.old, "its old pod is not replaced", "its old pods are not replaced")), then)
+		return p.pending(p.withShare(words(prose.Plural(left.old, "its old pod is not replaced", "its old pods are not replaced"))), then)
 	case left.old > 0:
-		return p.pending(decision.Words{}.Count(fNew, p.newSize()).Say(" new and ").Count(fOld, p.oldTotal).
-			Say(prose.Plural(p.oldTotal, " old pod stay", " old pods stay")+" as they are"), then)
+		return p.pending(p.withShare(decision.Words{}.Count(fNew, p.newSize()).Say(" new and ").Count(fOld, p.oldTotal).
+			Say(prose.Plural(p.oldTotal, " old pod stay", " old pods stay")+" as they are")), then)
 	default:
 		return p.say("paused", decision.ToneNeutral, "is", "paused", p.withTrouble(p.share()), then)
 	}
@@ -36,6 +36,14 @@ func (p *teller) paused() bool {
 // pending is a pause that a change of the template waits for.
 func (p *teller) pending(lead, then decision.Words) bool {
 	return p.say("paused-pending", decision.ToneNeutral, "is", "paused with a change pending", p.withTrouble(lead), then)
+}
+
+// withShare adds how few of the pods that there are serve.
+func (p *teller) withShare(lead decision.Words) decision.Words {
+	if p.total == 0 || !p.down() || len(p.written(resized)) > 0 {
+		return lead
+	}
+	return append(lead.Say("; "), p.share()...)
 }
 
 // scalingWorks tells the sizes that were written in a pause, or are to be where nobody acts.
@@ -53,11 +61,11 @@ func (p *teller) scalingWorks() decision.Words {
 	}
 }
 
-// pausedInTrouble is one that has too few pods, and somebody has to act: that it was paused on purpose is
-// then the smaller news.
+// pausedInTrouble is one that has too few pods for more than what every pod goes through: that it was paused on
+// purpose is then the smaller news.
 func (p *teller) pausedInTrouble() bool {
 	f := p.blocker()
-	if f == nil || !f.NeedsAction || !p.down() || len(p.written(resized)) > 0 {
+	if f == nil || !inTrouble(f) || !p.down() || len(p.written(resized)) > 0 {
 		return false
 	}
 	p.out.Since = f.Since
@@ -65,9 +73,14 @@ func (p *teller) pausedInTrouble() bool {
 		p.fit(p.whilePaused(p.recovers())))
 }
 
-// withTrouble adds what is wrong with pods that somebody has to act on.
+// inTrouble reports whether pods wait for somebody, or for longer than pods usually do.
+func inTrouble(f *decision.Finding) bool {
+	return f.NeedsAction || !f.Usual && f.Code != diagnosis.MinReady
+}
+
+// withTrouble adds what is wrong with pods.
 func (p *teller) withTrouble(lead decision.Words) decision.Words {
-	if f := p.blocker(); f == nil || !f.NeedsAction {
+	if f := p.blocker(); f == nil || !inTrouble(f) {
 		return lead
 	}
 	return p.withCause(lead)

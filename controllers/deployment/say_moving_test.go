@@ -14,7 +14,7 @@ func TestPausedSays(t *testing.T) {
 		want, old, fresh, minReady int64
 		written, nobody            string
 	}{
-		"nothing": {10, 1, 10, 0, pending + "10 new and 1 old pod stay as they are. Scaling still works.", ""},
+		"nothing": {10, 1, 10, 0, pending + "10 new and 1 old pod stay as they are; 1 new pod is not ready. Scaling still works.", ""},
 		"the last old pods go": {10, 2, 10, 0, paused + "12 of 10 available. Scaling still works: old 2 → 0.",
 			paused + "12 of 10 available. Scaling still works; not written yet: old 2 → 0."},
 		"no pods at all": {0, 1, 0, 0, paused + "1 of 0 available. Scaling still works: old 1 → 0.",
