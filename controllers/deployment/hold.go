@@ -1,6 +1,7 @@
 package deployment
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -41,10 +42,11 @@ func (t *decider) holdSet(question string, rs *ReplicaSet, from int64) {
 	f := t.keeper()
 	h := decision.Held{Code: heldFloor, Question: question, Kind: decision.UpdateReplicaSet, Target: t.ref(rs),
 		Size: &decision.Size{From: from}, Equation: t.mayGoEquation()}
+	h.Unblocks, h.When = t.oldUnblocks(f), t.oldRelease(f)
+	f = cmp.Or(t.decisive(f), f)
 	if f != nil {
 		h.Code = f.Code
 	}
-	h.Unblocks, h.When = t.oldUnblocks(f), t.oldRelease(f)
 	switch {
 	case f == nil:
 		h.Blockers, h.BlockerCount = blockers(rs), rs.Unavailable
@@ -111,49 +113,6 @@ func refuser(rs *ReplicaSet, f *decision.Finding) decision.Blocker {
 	return b
 }
 
-// needed is how many more pods must become available before one may go.
-func (v *view) needed() int64 {
-	return max(0, 1-v.bounds.MayGo(v.total, v.newSize(), v.newAvailable()))
-}
-
-// anyWillDo reports whether several things keep new pods from being available, of which some may stay as they are
-// until the next old pod goes. None goes while it is paused.
-func (v *view) anyWillDo() bool {
-	all := v.diagnosis().Findings
-	all = all[:len(all)-len(diagnosis.Beside(all))]
-	return !v.s.Paused && v.oldTotal > 0 && len(all) > 1 && max(1, v.needed()) < v.missing() && !slices.ContainsFunc(all, ofOthers)
-}
-
-// decisive is the finding that has to end before the next old pod goes; nil where other new pods will do.
-func (v *view) decisive(f *decision.Finding) *decision.Finding {
-	if f != nil && v.anyWillDo() && (!diagnosis.IsRefusal(f.Code) || f.Count < v.needed()) {
-		return nil
-	}
-	return f
-}
-
-// ofOthers reports whether a finding is not of new pods that are missing, but of others, or of what happens to
-// whichever pods there are.
-func ofOthers(f decision.Finding) bool {
-	switch f.Code {
-	case diagnosis.Delete, diagnosis.Mutated, diagnosis.Terminating:
-		return true
-	default:
-		return f.Old || diagnosis.IsDisruption(f.Code)
-	}
-}
-
-// unaided is how many of the new pods that are missing nobody has to do anything for.
-func (v *view) unaided() int64 {
-	n := v.missing()
-	for _, f := range v.diagnosis().Findings {
-		if f.NeedsAction && !f.Beside {
-			n -= f.Count
-		}
-	}
-	return n
-}
-
 // oldUnblocks says when the next old pod may go: what is known of the pods that keep
 // it, or else how many of them it takes.
 func (v *view) oldUnblocks(f *decision.Finding) decision.Words {
@@ -165,6 +124,9 @@ func (v *view) oldUnblocks(f *decision.Finding) decision.Words {
 	becomes, become := " becomes ready", " become ready"
 	if v.newSet.MinReady > 0 {
 		becomes, become = " becomes available", " become available"
+	}
+	if both := v.bothEnd(f); both != nil {
+		return both
 	}
 	f = v.decisive(f)
 	switch {

@@ -274,10 +274,11 @@ func (p *teller) ends(alone, byAction string) decision.Words {
 		w = words(byAction)
 	}
 	switch {
-	case p.anyWillDo() && diagnosis.IsRefusal(list[0].Code) && list[0].Count >= p.needed():
-		return append(w, list[0].Unblocks...)
 	case p.anyWillDo():
-		return append(w, p.oldUnblocks(nil)...)
+		if f := p.decisive(&list[0]); f != nil {
+			return append(w, f.Unblocks...)
+		}
+		return append(w, p.oldUnblocks(&list[0])...)
 	case len(list) == 1 && p.oldTotal > 0 && !list[0].Old && list[0].Code != diagnosis.Terminating:
 		return append(w, p.oldUnblocks(&list[0])...)
 	case len(list) == 1:

@@ -105,3 +105,40 @@ func TestResumingEnds(t *testing.T) {
 		}
 	}
 }
+
+// TestRefusedWithOthersOfTheTemplate: where no pod of a template has become ready and some cannot pull its image, room
+// in a quota for the others ends nothing.
+func TestRefusedWithOthersOfTheTemplate(t *testing.T) {
+	const image, quota = "when that image exists or the template changes", "when the quota leaves room"
+	for name, c := range map[string]struct {
+		exist, ready   int64
+		then, held     string
+		code           string
+		maxUnavailable int64
+	}{
+		"enough pull it":            {2, 0, image, image, "image-pull", 2},
+		"too few pull it":           {1, 0, quota + " and " + image, quota + " and " + image, "quota", 1},
+		"others of it became ready": {3, 1, quota, quota, "quota", 2},
+	} {
+		s := leavingOne(7)
+		s.MaxUnavailable = &deployment.IntOrPercent{Int: c.maxUnavailable}
+		fresh := set(s, true)
+		fresh.Replicas, fresh.StatusReplicas, fresh.Ready, fresh.Available, fresh.Unavailable = 6, c.exist, c.ready, c.ready, c.exist-c.ready
+		for i := range c.exist - c.ready {
+			fresh.Blocking = append(fresh.Blocking, deployment.Pod{Name: fmt.Sprint("new-", i), Created: s.Now.Add(-time.Hour), Phase: "Pending", Node: "node-1", Reason: "ErrImagePull", Message: "not found", Image: "web:404"})
+		}
+		fresh.Failure = &decision.Condition{Reason: "FailedCreate", Message: "exceeded quota: q, requested: pods=1, used: pods=12, limited: pods=10"}
+		p := run(s, decision.Try{}, nil, decision.Nobody)
+		for _, problem := range p.problems() {
+			t.Errorf("%s: %s", name, problem)
+		}
+		if got := p.sentence.Then.At(s.Now); !strings.HasPrefix(got, "Needs action: unblocks "+c.then+"; deadline") {
+			t.Errorf("%s: %q, want %q", name, got, c.then)
+		}
+		held := p.rounds[0].Verdict.Held
+		h := held[len(held)-1]
+		if got := h.Unblocks.At(s.Now); got != c.held || h.Code != c.code {
+			t.Errorf("%s: held %s until %q, want %q", name, h.Code, got, c.held)
+		}
+	}
+}
