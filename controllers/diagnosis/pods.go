@@ -114,15 +114,27 @@ func (g *group) shareNode(node string) {
 	}
 }
 
-// since is when a pod came into what it waits for, as far as anybody says.
+// since is when a pod came into what it waits for, as far as anybody says; zero where nobody knows.
 func since(code string, p *decision.Pod) time.Time {
 	switch {
 	case code == MinReady:
 		return p.ReadySince
+	case readyBetween(code, p):
+		return time.Time{}
 	case p.Since.IsZero():
 		return p.Created
 	default:
 		return p.Since
+	}
+}
+
+// readyBetween reports whether the pod was ready between crashes, so that it crashed before it was last ready.
+func readyBetween(code string, p *decision.Pod) bool {
+	switch code {
+	case Crash, Memory, Start, Sidecar:
+		return p.Exit != nil && p.Exit.Restarts > 1 && !p.Exit.At.IsZero() && !p.Since.Before(p.Exit.At)
+	default:
+		return false
 	}
 }
 

@@ -343,3 +343,24 @@ func TestUsual(t *testing.T) {
 		}
 	}
 }
+
+// TestSinceCrashing: nobody knows since when a pod crashes that was ready between its last crashes.
+func TestSinceCrashing(t *testing.T) {
+	const unready, crashed = 50 * time.Second, 10 * time.Second
+	for name, c := range map[string]struct {
+		unready  time.Duration // ago
+		restarts int64
+		want     time.Duration // ago; 0 for unknown
+	}{
+		"its first crash":                    {crashed, 1, crashed},
+		"never ready since":                  {unready, 5, unready},
+		"ready until its last crash of five": {crashed, 5, 0},
+	} {
+		p := decision.Pod{Name: "p", Created: noon.Add(-time.Hour), Phase: "Running", Reason: "CrashLoopBackOff", Since: noon.Add(-c.unready),
+			ContainerState: decision.ContainerState{Container: "app", Exit: &decision.Exit{Code: 1, Restarts: c.restarts, At: noon.Add(-crashed)}}}
+		f := one(t, diagnosis.Pods{Now: noon}, p)
+		if known := !f.Since.IsZero(); known != (c.want > 0) || known && noon.Sub(f.Since) != c.want {
+			t.Errorf("%s: since %s, want %s ago", name, f.Since, c.want)
+		}
+	}
+}

@@ -68,7 +68,10 @@ func PodWaitOf(p *corev1.Pod) PodWait {
 	w.Container.NotSetUp = worst.severity() == starts && setUp(p) == string(corev1.ConditionFalse)
 	switch state := &worst.status.State; {
 	case state.Waiting != nil && state.Waiting.Reason != "":
-		w.Reason, w.Message, w.Since = redact.Message(state.Waiting.Reason), redact.Message(state.Waiting.Message), p.CreationTimestamp.UTC()
+		w.Reason, w.Message = redact.Message(state.Waiting.Reason), redact.Message(state.Waiting.Message)
+		if !worst.hasRun() {
+			w.Since = p.CreationTimestamp.UTC()
+		}
 	case state.Terminated != nil:
 		w.Reason, w.Message = redact.Message(state.Terminated.Reason), ""
 	}
@@ -190,6 +193,11 @@ func isSidecar(p *corev1.Pod, name string) bool {
 	return slices.ContainsFunc(p.Spec.InitContainers, func(c corev1.Container) bool {
 		return c.Name == name && c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 	})
+}
+
+// hasRun reports whether the container was ever started: then its pod has been in the way only since it stopped being ready.
+func (c container) hasRun() bool {
+	return c.status.RestartCount > 0 || c.status.LastTerminationState.Terminated != nil
 }
 
 // severity says how bad the container's state is.

@@ -26,7 +26,15 @@ func TestWhatContainersSay(t *testing.T) {
 		return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Signal: 9, Reason: reason, Message: "last words", FinishedAt: at(1020)}}
 	}
 	named := func(name string, state corev1.ContainerState) corev1.ContainerStatus {
-		return corev1.ContainerStatus{Name: name, Image: name + ":1", State: state, RestartCount: 4}
+		c := corev1.ContainerStatus{Name: name, Image: name + ":1", State: state}
+		if state.Waiting == nil {
+			c.RestartCount = 4
+		}
+		return c
+	}
+	later := func(c corev1.ContainerStatus) corev1.ContainerStatus {
+		c.RestartCount, c.LastTerminationState = 4, ended(1, "Error")
+		return c
 	}
 	again := func(name string, last corev1.ContainerState) corev1.ContainerStatus {
 		c := named(name, running)
@@ -75,6 +83,10 @@ func TestWhatContainersSay(t *testing.T) {
 		{"it crashed before and runs again", nil, list{again("app", ended(1, "Error"))},
 			PodWait{Reason: "ContainersNotReady", Message: "unready: [app]", Image: "app:1",
 				Container: decision.ContainerState{Container: "app", Probe: "readiness", Running: when(1010), Exit: crash}}},
+		{"it crashed after it was ready, and waits to be started again", nil, list{later(named("app", waits("CrashLoopBackOff")))},
+			PodWait{Reason: "CrashLoopBackOff", Message: "why", Image: "app:1", Container: decision.ContainerState{Container: "app", Exit: crash}}},
+		{"it ran, and its image cannot be pulled any more", nil, list{later(named("app", waits("ErrImagePull")))},
+			PodWait{Reason: "ErrImagePull", Message: "why", Image: "app:1", Container: decision.ContainerState{Container: "app", Exit: crash}}},
 		{"it could not be started", nil, list{again("app", ended(128, "StartError"))},
 			PodWait{Reason: "ContainersNotReady", Message: "unready: [app]", Image: "app:1", Container: decision.ContainerState{Container: "app", Probe: "readiness", Running: when(1010),
 				Exit: &decision.Exit{Code: 128, Signal: 9, Reason: "StartError", Message: "last words", Restarts: 4, At: when(1020)}}}},

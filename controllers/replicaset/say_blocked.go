@@ -51,3 +51,8 @@ func WaitReason(p *Pod, now time.Time) decision.Words {
 	list := diagnosis.Pods{Now: now}.Waiting([]decision.Pod{p.told()})
 	return slices.Clone(list[0].After[1:]) // Without the blank that parts it from the name.
 }
+
+// WaitingSince is when an active pod that is not ready came into what it waits for; zero where nobody knows.
+func WaitingSince(p *Pod, now time.Time) time.Time {
+	return diagnosis.Pods{Now: now}.Waiting([]decision.Pod{p.told()})[0].Since
+}

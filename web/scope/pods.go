@@ -104,8 +104,8 @@ func podNote(l *timeline.Pod, now time.Time) views.Text {
 		return views.Say("is ready, available in ").Until(l.Pod.ReadySince.Add(l.MinReady))
 	}
 	note := waitReasonText(l.Pod, now)
-	if !l.Pod.Since.IsZero() {
-		note = note.Plain(", for ").Since(l.Pod.Since)
+	if since := replicaset.WaitingSince(l.Pod, now); !l.Pod.Since.IsZero() && !since.IsZero() {
+		note = note.Plain(", for ").Since(since)
 	}
 	return note
 }
