@@ -50,6 +50,9 @@ func TestWhoRequeues(t *testing.T) {
 		"being deleted":     {func(s *deployment.Snapshot) { s.Deleting = true }, false},
 		"an empty selector": {func(s *deployment.Snapshot) { s.SelectsAll = true }, false},
 		"a restore":         {func(s *deployment.Snapshot) { s.RollbackTo = "1" }, false},
+		"a scaling that nobody writes, after the deadline": {func(s *deployment.Snapshot) {
+			s.Want, progressing(s).Updated = 12, s.Now.Add(-time.Hour)
+		}, false},
 	} {
 		s := rolling()
 		c.change(s)

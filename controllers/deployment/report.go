@@ -113,7 +113,8 @@ func sameCondition(a, b decision.Condition) bool {
 // second on top lets the comparison find it past. Every exit asks that comes to a
 // status, and the one that writes annotations, so that no write or restart can lose
 // the timer. Nothing is rolled out on an empty selector, and while paused or deleted no
-// deadline runs.
+// deadline runs. One that is over is only found past once what this sync decided is
+// written: where nobody writes it, to look again finds the same.
 func (c *settler) requeue() {
 	if c.s.Paused || c.s.Deleting {
 		return
@@ -125,6 +126,10 @@ func (c *settler) requeue() {
 	}
 	at = at.Add(time.Second)
 	if soon := c.now.Add(time.Second); at.Before(soon) {
+		if len(c.last.Verdict.Actions) > 0 && len(c.last.Outcomes) == 0 {
+			c.report.Path.Name(qRequeue, "never")
+			return
+		}
 		at = soon
 	}
 	at = at.UTC().Round(0)
