@@ -346,7 +346,7 @@ func (p *teller) moving() bool {
 	if at.IsZero() || p.now.Sub(at) >= usual || p.complete(p.status) || p.stuck() {
 		return false
 	}
-	if f := p.blocker(); !p.rollingNow() && !p.changePending() && f != nil && !diagnosis.IsStarting(f.Code) {
+	if f := p.blocker(); !p.rollingNow() && !p.changePending() && f != nil && !diagnosis.IsStarting(f.Code) && f.Code != diagnosis.Uncounted {
 		return false // What a finished rollout loses does not move.
 	}
 	p.out.NoteChange(at.Add(usual), p.now)

@@ -36,6 +36,12 @@ func TestSentences(t *testing.T) {
 			set(s, true).StatusReplicas--
 			s.LastProgress = s.Now
 		}, "7 of 8 new pods are available"},
+		{"a pod that was added is ready and not counted yet", "settled", func(s *deployment.Snapshot, _ *decision.Try) {
+			lose(s, deployment.Pod{})
+			rs := set(s, true)
+			rs.Blocking, rs.Unavailable, rs.Startup = nil, 0, &deployment.StartupTimes{Pods: rs.Replicas, Fastest: time.Second, Slowest: time.Second}
+			s.LastProgress = s.Now
+		}, "7 of 8 new pods are available"},
 		{"a lost pod has come back and is not ready", "settled", func(s *deployment.Snapshot, _ *decision.Try) {
 			lose(s, deployment.Pod{Name: "p", Created: s.Now, Phase: "Running", ContainerState: decision.ContainerState{Running: s.Now}})
 			s.LastProgress = s.Now
