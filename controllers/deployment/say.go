@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/loopscope/loopscope/controllers/diagnosis"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
@@ -114,7 +115,20 @@ func (p *teller) moves(code string, lead, then decision.Words) bool {
 		at = p.now
 	}
 	p.out.NoteChange(at.Add(recent), p.now)
-	return p.say(code, decision.ToneMoving, "is", "moving", lead, then)
+	return p.say(code, decision.ToneMoving, "is", "moving", p.withUnresolved(lead), then)
+}
+
+// withUnresolved adds what keeps a rollout from ever completing, to which its estimate refers, as far as there is room.
+// A rollback gives that template up.
+func (p *teller) withUnresolved(lead decision.Words) decision.Words {
+	f, told := p.blocker(), lead
+	if _, e := p.outlook(); e != nil && f != nil && e.Code == f.Code && stuckWords[f.Code] == "" && p.branch != branchRestore {
+		told = p.withCause(slices.Clone(lead))
+	}
+	if diagnosis.Length(told) > longLead {
+		return lead
+	}
+	return told
 }
 
 // outcome finds the first write of the sync that ended in one of some states: of

@@ -2,6 +2,7 @@ package deployment_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/telemetry/decision"
@@ -43,6 +44,29 @@ func TestPausedSays(t *testing.T) {
 			if got := p.sentence.At(s.Now); got != want {
 				t.Errorf("%s: %q, want %q", name, got, want)
 			}
+		}
+	}
+}
+
+// TestMovesAndNeverCompletes: where an estimate says that a rollout cannot complete until something is resolved, the
+// sentence says what, also if it is about the next write or one that was just done.
+func TestMovesAndNeverCompletes(t *testing.T) {
+	s := rolling()
+	s.Strategy, s.Want = "Recreate", 3
+	s.ReplicaSets = s.ReplicaSets[1:]
+	rs := set(s, true)
+	rs.Replicas, rs.StatusReplicas, rs.Unavailable, rs.Desired, rs.Max = 1, 1, 1, "3", "3"
+	rs.Blocking = []deployment.Pod{{Name: "new-a", Created: s.Now.Add(-time.Hour), Phase: "Pending", Node: "node-1", Reason: "ErrImagePull", Message: "not found", Image: "web:404"}}
+	for lead, act := range map[string]decision.Act{
+		"the next write scales new 1 → 3; new pod new-a cannot pull web:404 (not found)":                      decision.Nobody,
+		"0 of 3 new pods are available; just scaled new 1 → 3; new pod new-a cannot pull web:404 (not found)": answered(nil, nil),
+	} {
+		p := run(s, decision.Try{}, nil, act)
+		for _, problem := range p.problems() {
+			t.Error(problem)
+		}
+		if got := p.sentence.Lead.At(s.Now); got != lead || p.estimate == nil || p.estimate.Code != "image-pull" {
+			t.Errorf("%s: %q, want %q, with the estimate %+v", p.sentence.Tone, got, lead, p.estimate)
 		}
 	}
 }
