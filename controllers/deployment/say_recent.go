@@ -3,7 +3,9 @@ package deployment
 import (
 	"slices"
 
+	"github.com/loopscope/loopscope/controllers/diagnosis"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/prose"
 )
 
 // withRecentChange adds what others lately did to a settled Deployment, which has its
@@ -18,7 +20,11 @@ func (p *teller) withRecentChange(lead decision.Words) decision.Words {
 		return lead
 	}
 	p.out.NoteChange(until, p.now)
-	return p.fit(append(lead.Say("; "), recentChangeWords(n)...))
+	lead = append(lead.Say("; "), recentChangeWords(n)...)
+	if all := append(slices.Clone(lead), runOn(n)...); diagnosis.Length(all) <= longLead {
+		return all
+	}
+	return p.fit(lead)
 }
 
 // stillApplies reports whether the clause still describes what is there now.
@@ -28,6 +34,8 @@ func (p *teller) stillApplies(n *decision.RecentChange) bool {
 		return slices.ContainsFunc(p.children, func(rs *ReplicaSet) bool { return rs.Name == n.Object && rs.Replicas == n.To })
 	case decision.WentBack:
 		return p.newSet.Name == n.Object
+	case decision.Released:
+		return !slices.ContainsFunc(p.children, func(rs *ReplicaSet) bool { return rs.Name == n.Object })
 	default:
 		return n.Kind == decision.Adopted
 	}
@@ -45,12 +53,31 @@ func recentChangeWords(n *decision.RecentChange) decision.Words {
 		}
 		return w.Say(" from revision ").Count(decision.FactRecentFrom, n.From).Say(" to the template of revision ").
 			Count(decision.FactRecentTo, n.To).Say(", now revision ").Count(decision.FactRecentBecame, n.Became)
+	case decision.Released:
+		return ofSelector(n, "released", " no longer matched its selector")
 	default:
-		w := words("it adopted ReplicaSet ").Name(n.Object)
-		if more := n.Others(); more > 0 {
-			return w.Say(" and ").Count(decision.FactRecentOthers, more).Say(" more that matched its selector")
-		}
-		return w.Say(", which matched its selector")
+		return ofSelector(n, "adopted", " matched its selector")
+	}
+}
+
+func ofSelector(n *decision.RecentChange, verb, how string) decision.Words {
+	w := words("it " + verb + " ReplicaSet ").Name(n.Object)
+	if more := n.Others(); more > 0 {
+		return w.Say(" and ").Count(decision.FactRecentOthers, more).Say(" more that" + how)
+	}
+	return w.Say(", which" + how)
+}
+
+// runOn says what became of the pods of released ReplicaSets.
+func runOn(n *decision.RecentChange) decision.Words {
+	w := words("; " + prose.Plural(n.Count, "its ", "their "))
+	switch {
+	case n.Kind != decision.Released || n.Pods == 0:
+		return nil
+	case n.Pods == 1:
+		return w.Say("pod runs on")
+	default:
+		return w.Count(decision.FactRecentPods, n.Pods).Say(" pods run on")
 	}
 }
 

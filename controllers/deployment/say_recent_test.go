@@ -21,18 +21,22 @@ func TestNews(t *testing.T) {
 		want  string // "" for no clause
 		turns time.Duration
 	}{
-		"scaled up by hand":       {decision.RecentChange{Kind: decision.ScaledBack, At: ago(20 * time.Second), By: "kubectl", Object: fresh, From: 9, To: 8}, "kubectl scaled ReplicaSet " + fresh + " to 9, and it was scaled back to 8", 40 * time.Second},
-		"an old one, by somebody": {decision.RecentChange{Kind: decision.ScaledBack, At: now, Object: old, From: 2}, "somebody scaled ReplicaSet " + old + " to 2, and it was scaled back to 0", time.Minute},
-		"told since":              {decision.RecentChange{Kind: decision.ScaledBack, At: ago(time.Hour), Told: ago(59 * time.Second), Object: fresh, From: 9, To: 8}, "somebody scaled ReplicaSet " + fresh + " to 9, and it was scaled back to 8", time.Second},
-		"a minute ago":            {decision.RecentChange{Kind: decision.ScaledBack, At: ago(time.Hour), Told: ago(time.Minute), Object: fresh, From: 9, To: 8}, "", 0},
-		"another size since":      {decision.RecentChange{Kind: decision.ScaledBack, At: now, Object: fresh, From: 9, To: 7}, "", 0},
-		"cleaned up since":        {decision.RecentChange{Kind: decision.ScaledBack, At: now, Object: "api-gone", From: 9}, "", 0},
-		"undone":                  {decision.RecentChange{Kind: decision.WentBack, At: now, By: "kubectl-rollout", Object: fresh, From: 14, To: 13, Became: 15}, "kubectl-rollout rolled it back from revision 14 to the template of revision 13, now revision 15", time.Minute},
-		"undone by somebody":      {decision.RecentChange{Kind: decision.WentBack, At: now, Object: fresh, From: 14, To: 13, Became: 15}, "it was rolled back from revision 14 to the template of revision 13, now revision 15", time.Minute},
-		"another template since":  {decision.RecentChange{Kind: decision.WentBack, At: now, Object: old, From: 14, To: 13, Became: 15}, "", 0},
-		"adopted":                 {decision.RecentChange{Kind: decision.Adopted, At: now, Object: old, Count: 1}, "it adopted ReplicaSet " + old + ", which matched its selector", time.Minute},
-		"adopted three":           {decision.RecentChange{Kind: decision.Adopted, At: now, Object: old, Count: 3}, "it adopted ReplicaSet " + old + " and 2 more that matched its selector", time.Minute},
-		"of no known kind":        {decision.RecentChange{Kind: "odd", At: now, Object: old}, "", 0},
+		"scaled up by hand":        {decision.RecentChange{Kind: decision.ScaledBack, At: ago(20 * time.Second), By: "kubectl", Object: fresh, From: 9, To: 8}, "kubectl scaled ReplicaSet " + fresh + " to 9, and it was scaled back to 8", 40 * time.Second},
+		"an old one, by somebody":  {decision.RecentChange{Kind: decision.ScaledBack, At: now, Object: old, From: 2}, "somebody scaled ReplicaSet " + old + " to 2, and it was scaled back to 0", time.Minute},
+		"told since":               {decision.RecentChange{Kind: decision.ScaledBack, At: ago(time.Hour), Told: ago(59 * time.Second), Object: fresh, From: 9, To: 8}, "somebody scaled ReplicaSet " + fresh + " to 9, and it was scaled back to 8", time.Second},
+		"a minute ago":             {decision.RecentChange{Kind: decision.ScaledBack, At: ago(time.Hour), Told: ago(time.Minute), Object: fresh, From: 9, To: 8}, "", 0},
+		"another size since":       {decision.RecentChange{Kind: decision.ScaledBack, At: now, Object: fresh, From: 9, To: 7}, "", 0},
+		"cleaned up since":         {decision.RecentChange{Kind: decision.ScaledBack, At: now, Object: "api-gone", From: 9}, "", 0},
+		"undone":                   {decision.RecentChange{Kind: decision.WentBack, At: now, By: "kubectl-rollout", Object: fresh, From: 14, To: 13, Became: 15}, "kubectl-rollout rolled it back from revision 14 to the template of revision 13, now revision 15", time.Minute},
+		"undone by somebody":       {decision.RecentChange{Kind: decision.WentBack, At: now, Object: fresh, From: 14, To: 13, Became: 15}, "it was rolled back from revision 14 to the template of revision 13, now revision 15", time.Minute},
+		"another template since":   {decision.RecentChange{Kind: decision.WentBack, At: now, Object: old, From: 14, To: 13, Became: 15}, "", 0},
+		"adopted":                  {decision.RecentChange{Kind: decision.Adopted, At: now, Object: old, Count: 1}, "it adopted ReplicaSet " + old + ", which matched its selector", time.Minute},
+		"adopted three":            {decision.RecentChange{Kind: decision.Adopted, At: now, Object: old, Count: 3}, "it adopted ReplicaSet " + old + " and 2 more that matched its selector", time.Minute},
+		"released":                 {decision.RecentChange{Kind: decision.Released, At: now, Object: "api-gone", Count: 1, Pods: 4}, "it released ReplicaSet api-gone, which no longer matched its selector; its 4 pods run on", time.Minute},
+		"released two, of one pod": {decision.RecentChange{Kind: decision.Released, At: now, Object: "api-gone", Count: 2, Pods: 1}, "it released ReplicaSet api-gone and 1 more that no longer matched its selector; their pod runs on", time.Minute},
+		"released without pods":    {decision.RecentChange{Kind: decision.Released, At: now, Object: "api-gone", Count: 1}, "it released ReplicaSet api-gone, which no longer matched its selector", time.Minute},
+		"released and adopted":     {decision.RecentChange{Kind: decision.Released, At: now, Object: old, Count: 1, Pods: 4}, "", 0},
+		"of no known kind":         {decision.RecentChange{Kind: "odd", At: now, Object: old}, "", 0},
 	} {
 		s := *g.snapshot
 		s.Recent = &tc.news

@@ -63,9 +63,9 @@ func drawSnapshot(t *rapid.T) *deployment.Snapshot {
 		s.Arrived = []string{"ConfigMap app", "PersistentVolumeClaim data"}
 	}
 	if rapid.Bool().Draw(t, "news") {
-		s.Recent = &decision.RecentChange{Kind: rapid.SampledFrom([]decision.RecentChangeKind{decision.ScaledBack, decision.WentBack, decision.Adopted, "odd"}).Draw(t, "news kind"),
+		s.Recent = &decision.RecentChange{Kind: rapid.SampledFrom([]decision.RecentChangeKind{decision.ScaledBack, decision.WentBack, decision.Adopted, decision.Released, "odd"}).Draw(t, "news kind"),
 			At: drawTime(t, "news at"), Told: drawTime(t, "news told"), By: rapid.SampledFrom([]string{"", "kubectl"}).Draw(t, "news by"),
-			Object: "web-1", Count: drawCount(t, "news count"), From: drawCount(t, "news from"), To: drawCount(t, "news to"), Became: drawCount(t, "news became")}
+			Object: "web-1", Count: drawCount(t, "news count"), From: drawCount(t, "news from"), To: drawCount(t, "news to"), Became: drawCount(t, "news became"), Pods: drawCount(t, "news pods")}
 	}
 	if rarely("contest") {
 		s.Contest = &deployment.Contest{Field: rapid.SampledFrom([]deployment.ContestedField{deployment.ContestedTemplate, deployment.ContestedSize, deployment.ContestedSet, deployment.ContestedPods}).Draw(t, "contested"),

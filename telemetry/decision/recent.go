@@ -47,6 +47,8 @@ type RecentChange struct {
 	Size         int64  `json:"size,omitempty"`
 	Deleted      string `json:"deleted,omitempty"`
 	DeletedCount int64  `json:"deletedCount,omitempty"`
+	// Pods is how many a ReplicaSet had when its Deployment released it.
+	Pods int64 `json:"pods,omitempty"`
 }
 
 // Until is when its clause ends: a minute after it was first told, or else after the
@@ -78,6 +80,7 @@ const (
 	FactRecentOthers = "news.others"
 	// FactRecentDeletedOthers counts those that were too many, besides the one that is named.
 	FactRecentDeletedOthers = "news.deletedOthers"
+	FactRecentPods          = "news.pods"
 )
 
 // Facts are the numbers of the change; none where there is none.
@@ -88,6 +91,9 @@ func (n *RecentChange) Facts() []Fact {
 	facts := []Fact{Count(FactRecentFrom, n.From), Count(FactRecentTo, n.To), Count(FactRecentBecame, n.Became), Count(FactRecentOthers, n.Others())}
 	if more := n.DeletedCount - 1; more > 0 {
 		facts = append(facts, Count(FactRecentDeletedOthers, more))
+	}
+	if n.Pods > 0 {
+		facts = append(facts, Count(FactRecentPods, n.Pods))
 	}
 	return facts
 }

@@ -36,6 +36,8 @@ func (l objectChanges) after(s *deployment.Snapshot, t *telemetry.Trace) objectC
 		switch {
 		case a.Kind == decision.Adopt:
 			l.change = engine.Claimed(l.change, decision.Adopted, a, s.Now)
+		case a.Kind == decision.Release:
+			l.change = released(l.change, s, a)
 		case l.resize.takenBack(a):
 			l.change = &decision.RecentChange{Kind: decision.ScaledBack, At: s.Now, By: l.resize.by, Object: a.Target.Name, From: a.Size.From, To: a.Size.To}
 		case a.Stamp != nil && a.Stamp.Revision != "":
@@ -104,6 +106,18 @@ func (f externalResize) then(name string, c decision.Change, by string) external
 // takenBack reports whether a write gives the ReplicaSet the size that it had before.
 func (f externalResize) takenBack(a *decision.Action) bool {
 	return a.Kind == decision.UpdateReplicaSet && a.Size != nil && f.name == a.Target.Name && a.Size.From == f.is && a.Size.To == f.was
+}
+
+// released is the news that a ReplicaSet was let go, which keeps its pods. What was adopted in the same sync comes first.
+func released(n *decision.RecentChange, s *deployment.Snapshot, a *decision.Action) *decision.RecentChange {
+	if n != nil && n.Kind == decision.Adopted && n.At.Equal(s.Now) {
+		return n
+	}
+	n = engine.Claimed(n, decision.Released, a, s.Now)
+	if i := slices.IndexFunc(s.ReplicaSets, func(rs deployment.ReplicaSet) bool { return rs.UID == a.Target.UID }); i >= 0 {
+		n.Pods += s.ReplicaSets[i].StatusReplicas
+	}
+	return n
 }
 
 // wentBack is the news that a ReplicaSet of an earlier revision is used again; nil where

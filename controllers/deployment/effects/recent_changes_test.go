@@ -29,6 +29,10 @@ func restamp(uid, revision string) decision.Action {
 	return decision.Action{Kind: decision.UpdateReplicaSet, Target: decision.Ref{Name: "web-" + uid, UID: uid}, Stamp: &decision.Stamp{Revision: revision}}
 }
 
+func release(name, uid string) decision.Action {
+	return decision.Action{Kind: decision.Release, Target: decision.Ref{Name: name, UID: uid}}
+}
+
 func TestDeploymentNews(t *testing.T) {
 	const rs, d = "ReplicaSet web-1", "Deployment web"
 	byHand := changedBy("kubectl", rs, replicas("3", "7"))
@@ -92,10 +96,12 @@ func TestDeploymentNews(t *testing.T) {
 
 		"adopted": {[]*telemetry.Trace{wrote(nil, decision.Action{Kind: decision.Adopt, Target: decision.Ref{Name: "a"}}, decision.Action{Kind: decision.Adopt, Target: decision.Ref{Name: "b"}})},
 			&decision.RecentChange{Kind: decision.Adopted, At: lab.Noon, Object: "a", Count: 2}},
-		"released": {[]*telemetry.Trace{wrote(nil, decision.Action{Kind: decision.Release, Target: decision.Ref{Name: "a"}})}, nil},
+		"released": {[]*telemetry.Trace{wrote(nil, release("a", "1"), release("b", "3"))}, &decision.RecentChange{Kind: decision.Released, At: lab.Noon, Object: "a", Count: 2, Pods: 5}},
+		"released and adopted": {[]*telemetry.Trace{wrote(nil, decision.Action{Kind: decision.Adopt, Target: decision.Ref{Name: "b"}}, release("a", "1"))},
+			&decision.RecentChange{Kind: decision.Adopted, At: lab.Noon, Object: "b", Count: 1}},
 	} {
 		l := objectChanges{}
-		s := &deployment.Snapshot{Now: lab.Noon, Revision: "4", ReplicaSets: []deployment.ReplicaSet{{UID: "1", Revision: "2"}, {UID: "2"}, {UID: "3", Revision: "4"}, {UID: "4", Revision: "0"}}}
+		s := &deployment.Snapshot{Now: lab.Noon, Revision: "4", ReplicaSets: []deployment.ReplicaSet{{UID: "1", Revision: "2", StatusReplicas: 4}, {UID: "2"}, {UID: "3", Revision: "4", StatusReplicas: 1}, {UID: "4", Revision: "0"}}}
 		for _, sync := range tc.syncs {
 			l = l.after(s, sync)
 		}
