@@ -310,7 +310,7 @@ func equation(e *decision.Equation) string {
 	for _, t := range e.Terms {
 		terms = append(terms, fmt.Sprintf("%d %s", t.Value, t.Label))
 	}
-	return fmt.Sprintf("%s = %d %s", strings.Join(terms, " - "), e.Result.Value, e.Result.Label)
+	return strings.Join(terms, " - ") + " = " + e.Said()
 }
 
 func (p *printer) path(t *telemetry.Trace) {

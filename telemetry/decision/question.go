@@ -1,6 +1,9 @@
 package decision
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+)
 
 // Question is one predicate of a loop, declared once in its Catalogue. Pages,
 // CLI, JSON, traces and DECISIONS.md all refer to it by ID.
@@ -152,6 +155,27 @@ func word(b bool) string {
 type Equation struct {
 	Terms  []Term `json:"terms"`
 	Result Term   `json:"result"`
+}
+
+// Said is the result with its label, "3 may go", and what it means where it is less than nothing: "-6: none may go".
+func (e *Equation) Said() string {
+	value := strconv.FormatInt(e.Result.Value, 10)
+	if e.Result.Value >= 0 {
+		return value + " " + e.Result.Label
+	}
+	return value + ": " + e.ResultLabel()
+}
+
+// ResultLabel is the label of the result, or of there being nothing: "none may go", "no room".
+func (e *Equation) ResultLabel() string {
+	switch {
+	case e.Result.Value >= 0:
+		return e.Result.Label
+	case e.Result.Label == "room":
+		return "no room"
+	default:
+		return "none " + e.Result.Label
+	}
 }
 
 // Term is one number of an Equation and where it came from.

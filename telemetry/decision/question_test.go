@@ -138,3 +138,17 @@ func TestLearntEmpty(t *testing.T) {
 		}
 	}
 }
+
+// TestEquationSaid: a result that is less than nothing says that nothing may go.
+func TestEquationSaid(t *testing.T) {
+	for want, e := range map[string]*decision.Equation{
+		"3 may go":        decision.Subtract("may go", decision.Term{Value: 11}, decision.Term{Value: 8}),
+		"0 may go":        decision.Subtract("may go", decision.Term{Value: 8}, decision.Term{Value: 8}),
+		"-6: none may go": decision.Subtract("may go", decision.Term{Value: 23}, decision.Term{Value: 15}, decision.Term{Value: 14}),
+		"-2: no room":     decision.Subtract("room", decision.Term{Value: 4}, decision.Term{Value: 6}),
+	} {
+		if got := e.Said(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -156,6 +156,7 @@ func exit(a decision.Answer) string {
 
 func equationOf(e *decision.Equation, stops bool) *views.Equation {
 	v := &views.Equation{Result: termOf(e.Result), Stops: stops}
+	v.Result.Label = e.ResultLabel()
 	for _, t := range e.Terms {
 		v.Terms = append(v.Terms, termOf(t))
 	}

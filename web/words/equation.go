@@ -28,5 +28,5 @@ func Equation(e *decision.Equation) string {
 		}
 		b.WriteString(strconv.FormatInt(t.Value, 10) + " " + t.Label)
 	}
-	return b.String() + " = " + strconv.FormatInt(e.Result.Value, 10) + " " + e.Result.Label
+	return b.String() + " = " + e.Said()
 }
