@@ -132,7 +132,7 @@ func (e *Excerpt) Story(t *Trace) (*Story, bool) {
 	}
 	part.next = next
 	kin := kinOf(e.loops, t.Object, syncs[part.first:part.last+1]...)
-	s := &Story{Object: t.Object, UID: t.UID, Open: part.open, Began: e.began(kin, syncs[part.first])}
+	s := &Story{Object: t.Object, UID: t.UID, Open: part.open, Began: e.began(kin, syncs[part.first], restBefore(syncs, part.first))}
 	newest := syncs[part.last]
 	switch {
 	case part.settled:
@@ -179,18 +179,6 @@ func another(last *Trace, uid string, t *Trace) bool {
 	return last.Gone && !t.Gone
 }
 
-// began is when the first change was seen that no sync of the story had made.
-func (e *Excerpt) began(kin *kin, first *Trace) time.Time {
-	at := first.Started
-	causes := e.since(first)
-	for i := range causes {
-		if c := &causes[i]; !e.made(kin, first, c) && c.Kind != CauseTimer && !c.At.IsZero() && c.At.Before(at) {
-			at = c.At
-		}
-	}
-	return at
-}
-
 // within are the syncs of the family from the beginning to the end of the
 // story: up to where it is quiet after its end, or the next one begins, be it of another
 // object of that name.
@@ -199,9 +187,9 @@ func (e *Excerpt) within(kin *kin, syncs []*Trace, s storyRange, from time.Time)
 	if s.next != nil {
 		next = s.next.Started
 	}
-	for _, x := range syncs[s.last+1:] {
+	for i, x := range syncs[s.last+1:] {
 		if s.settled && unsettled(x) {
-			next = x.Started
+			next = e.began(kin, x, restBefore(syncs, s.last+1+i))
 			break
 		}
 	}
@@ -304,11 +292,10 @@ func rank(k BeatKind) int {
 // happened is the beat of a cause that is news: something that was not written
 // by a sync of the story, and was not told before. What a pod does is always news.
 func (e *Excerpt) happened(kin *kin, t *Trace, c *Cause, told map[event]bool) (Beat, bool) {
-	kind, _, named := strings.Cut(c.Object, " ")
-	if !named || c.Kind == CauseResync || c.Kind == CauseStart || c.Kind == CauseBackoff || c.Kind == CauseTimer {
+	if !c.tells() {
 		return Beat{}, false
 	}
-	pod := kind == "Pod"
+	pod := strings.HasPrefix(c.Object, "Pod ")
 	if !pod && e.made(kin, t, c) {
 		return Beat{}, false
 	}

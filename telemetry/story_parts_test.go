@@ -71,7 +71,7 @@ func TestStoryBeginsWithTheFirstChange(t *testing.T) {
 	} {
 		x := between(2, 4)
 		x.Causes = []Cause{c.cause}
-		if at := NewExcerpt(TestLoops, nil).began(kinOf(TestLoops, x.Object), x); !at.Equal(c.began) {
+		if at := NewExcerpt(TestLoops, nil).began(kinOf(TestLoops, x.Object), x, time.Time{}); !at.Equal(c.began) {
 			t.Errorf("%s: it began at %s, want %s", name, at.Format("05"), c.began.Format("05"))
 		}
 		if got := begins(TestLoops, x); got != c.begins {

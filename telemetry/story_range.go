@@ -59,6 +59,16 @@ func storyRangeOf(loops decision.Loops, syncs []*Trace, at int) (storyRange, boo
 	return s, true
 }
 
+// restBefore is when the last of the syncs before one began that settled their object, zero where none did.
+func restBefore(syncs []*Trace, at int) time.Time {
+	for _, t := range slices.Backward(syncs[:at]) {
+		if settled(t) {
+			return t.Started
+		}
+	}
+	return time.Time{}
+}
+
 func settled(t *Trace) bool   { return t.Report != nil && t.Sentence.Tone == decision.ToneOK }
 func unsettled(t *Trace) bool { return t.Sentence.Tone != decision.ToneOK && t.Result != ResultWaiting }
 
