@@ -237,11 +237,9 @@ func storyText(w io.Writer, story *telemetry.Story, all bool) error {
 	}
 	fmt.Fprintf(w, ".\n%s\n\n", countsText(story.Counts))
 	table := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	for i := range story.Beats {
-		b := &story.Beats[i]
-		if b.Quiet && !all {
-			continue
-		}
+	beats := story.Told(all)
+	for i := range beats {
+		b := &beats[i]
 		if b.Waited != nil && b.Waited.For >= time.Second {
 			fmt.Fprintf(table, "\t\t\t%s of waiting (%s): %s\n", prose.Span(b.Waited.For), safetext.Line(strings.Join(b.Waited.Codes, ", ")), safetext.Line(b.Waited.Text))
 		}

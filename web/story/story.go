@@ -169,13 +169,11 @@ func (s *Pages) storyView(story *telemetry.Story, all bool) views.Story {
 		v.Headline, v.Then, v.AsOf = v.Headline.Still(at), v.Then.Still(at), s.Outage().OfThen("As of", at)
 	}
 	v.Note = storyNote(story.Counts)
-	for i := range story.Beats {
-		if b := &story.Beats[i]; b.Quiet && !all {
-			v.Quiet++
-		} else {
-			v.Beats = append(v.Beats, beatView(story, b))
-		}
+	beats := story.Told(all)
+	for i := range beats {
+		v.Beats = append(v.Beats, beatView(story, &beats[i]))
 	}
+	v.Quiet = len(story.Beats) - len(beats)
 	return v
 }
 
