@@ -59,7 +59,8 @@ type StoryCounts struct {
 	Outages    int `json:"outages,omitempty"`
 	Leaders    int `json:"leaders,omitempty"`
 	// Missed counts gaps in what was received of leaders.
-	Missed int `json:"missed,omitempty"`
+	Missed   int `json:"missed,omitempty"`
+	Restarts int `json:"restarts,omitempty"`
 	// Folded are causes that were counted and not kept.
 	Folded int `json:"folded,omitempty"`
 }
@@ -69,12 +70,13 @@ type BeatKind string
 
 // The kinds of beat.
 const (
-	BeatChange BeatKind = "change" // somebody else changed an object
-	BeatPod    BeatKind = "pod"    // a pod changed
-	BeatSync   BeatKind = "sync"
-	BeatOutage BeatKind = "outage" // no API server could serve
-	BeatLeader BeatKind = "leader" // another process leads
-	BeatMissed BeatKind = "missed" // syncs of a leader were not received
+	BeatChange  BeatKind = "change" // somebody else changed an object
+	BeatPod     BeatKind = "pod"    // a pod changed
+	BeatSync    BeatKind = "sync"
+	BeatOutage  BeatKind = "outage"  // no API server could serve
+	BeatLeader  BeatKind = "leader"  // another process leads
+	BeatMissed  BeatKind = "missed"  // syncs of a leader were not received
+	BeatRestart BeatKind = "restart" // the program was started anew
 )
 
 // Beat is one thing that happened.
@@ -91,6 +93,8 @@ type Beat struct {
 	Leader *StoryLeader `json:"leader,omitempty"`
 	// Missed is set of a gap in what was received of a leader.
 	Missed *MissedSyncs `json:"missed,omitempty"`
+	// Restart is set of a restart of the program, in which nothing was recorded.
+	Restart *Restart `json:"restart,omitempty"`
 	// By is the kind of the loop that made a change, where it is one of this program that
 	// works on another object. Sync is the sync in which it did.
 	By string `json:"by,omitempty"`
@@ -144,7 +148,11 @@ func (e *Excerpt) Story(t *Trace) (*Story, bool) {
 	}
 	s.Sentence, s.Text = newest.Sentence, newest.Sentence.At(newest.Ended)
 	family := e.within(kin, syncs, part, s.Began)
-	s.Beats = slices.Concat(e.outageBeats(s, family), e.leaderBeats(s, family), e.missedBeats(s), e.beats(kin, family, newest, part.settled, s.Began))
+	var before *Trace
+	if part.first > 0 {
+		before = syncs[part.first-1]
+	}
+	s.Beats = slices.Concat(e.outageBeats(s, family), e.leaderBeats(s, family), e.missedBeats(s), restartBeats(s, before, family), e.beats(kin, family, newest, part.settled, s.Began))
 	slices.SortStableFunc(s.Beats, func(a, b Beat) int { return cmp.Or(a.At.Compare(b.At), rank(a.Kind)-rank(b.Kind)) })
 	s.Beats = slices.DeleteFunc(s.Beats, func(b Beat) bool { return b.At.Before(s.Began) }) // Events that a first sync took late.
 	s.count(e)
@@ -280,7 +288,7 @@ func repeats(before, t *Trace) bool {
 // kept, where the clock does not.
 func rank(k BeatKind) int {
 	switch k {
-	case BeatOutage, BeatLeader, BeatMissed:
+	case BeatOutage, BeatLeader, BeatMissed, BeatRestart:
 		return 0
 	case BeatSync:
 		return 2
@@ -336,7 +344,7 @@ func (t *Trace) held() []decision.Held {
 
 // waited is the pause between two syncs of an object, where the first was held up.
 func (e *Excerpt) waited(before, t *Trace) *Waited {
-	if before == nil {
+	if before == nil || restarted(before, t) {
 		return nil
 	}
 	w := &Waited{For: t.Started.Sub(before.Ended), Text: before.Sentence.At(before.Ended)}

@@ -17,6 +17,8 @@ func (s *Story) count(e *Excerpt) {
 			s.Counts.Leaders++
 		case BeatMissed:
 			s.Counts.Missed++
+		case BeatRestart:
+			s.Counts.Restarts++
 		default:
 			s.Counts.Syncs++
 			s.Counts.Folded += e.byID[syncID{b.Sync.Epoch, b.Sync.Seq}].Folded

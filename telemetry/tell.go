@@ -28,6 +28,8 @@ func (b *Beat) Tell() decision.Words {
 		return b.Leader.tell()
 	case BeatMissed:
 		return b.Missed.Tell()
+	case BeatRestart:
+		return b.Restart.tell()
 	default:
 		return b.synced()
 	}

@@ -22,7 +22,7 @@ type Beat struct {
 	At time.Time
 	// Step is the time since the beginning.
 	Step string
-	Kind string // change, pod, sync or outage
+	Kind string // of a telemetry.Beat
 	Mark Mark
 	Text Text
 	// Waited says what the pause before it was for; nil for none.

@@ -311,3 +311,34 @@ func TestStoryOfDifferences(t *testing.T) {
 		}
 	}
 }
+
+// TestMomentAfterAnEarlierRun: of a moment between two runs the page tells no more than the earlier one knew,
+// and says that the rest is not known.
+func TestMomentAfterAnEarlierRun(t *testing.T) {
+	w := newWorld(t, storyNow.Add(-2*time.Hour))
+	stuckRollout(w)
+	web := telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}
+	last, _ := w.journal.Board().Get(web)
+	later := newWorld(t, storyNow)
+	later.journal = telemetry.NewJournal(telemetry.JournalOptions{Loops: testLoops, Epoch: "9e01"})
+	first := plain(web.Namespace, web.Name)
+	first.Loop, first.Started, first.Ended = web.Loop, storyNow.Add(time.Hour), storyNow.Add(time.Hour)
+	later.journal.Record(first)
+	_, h := later.serve(func(o *Options) {
+		o.Archive, o.Now = copied{w.journal.Archive()}, func() time.Time { return storyNow.Add(2 * time.Hour) }
+	})
+	for after, known := range map[time.Duration]bool{-time.Second: true, time.Minute: false, 50 * time.Minute: false} {
+		at := last.Ended.Add(after)
+		_, raw := get(t, h.URL, "/deployments/shop/web?at="+at.Format(time.RFC3339))
+		d := parse(t, raw)
+		d.sound()
+		said := d.one("#last")
+		want := "As of " + at.Format("15:04:05") + " UTC. Now: "
+		if !known {
+			want = "As of 03:01:52 UTC. What happened between then and " + at.Format("15:04:05") + " UTC is not known: the history has no more of that run of the manager. Now: "
+		}
+		if !strings.HasPrefix(said, want) {
+			t.Errorf("%s after its last sync: %s, want %s", after, said, want)
+		}
+	}
+}

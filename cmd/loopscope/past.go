@@ -163,44 +163,11 @@ func (m moment) recall(ctx context.Context, archive telemetry.Archive, run strin
 	}
 	known := m.at
 	if trace.Epoch != run {
-		if known, err = knownUntil(ctx, archive, trace, m.at); err != nil {
+		if known, err = telemetry.KnownUntil(ctx, archive, trace, m.at); err != nil {
 			return recalled{}, err
 		}
 	}
 	return recalled{toldAt(trace, known), known, m.at}, nil
-}
-
-// knownUntil is up to when, at most a moment, the run of a sync has told how it went on: as long as it kept
-// syncs, of whatever object.
-func knownUntil(ctx context.Context, archive telemetry.Archive, t *telemetry.Trace, at time.Time) (time.Time, error) {
-	next, err := archive.Search(ctx, telemetry.Query{Since: at.Add(1), OldestFirst: true, Limit: 1})
-	if err != nil || len(next.Hits) > 0 && next.Hits[0].Epoch == t.Epoch {
-		return at, err
-	}
-	known, err := newestOf(ctx, archive, t.Epoch, at)
-	switch {
-	case known.Before(t.Ended):
-		known = t.Ended
-	case known.After(at):
-		known = at
-	}
-	return known, err
-}
-
-// newestOf is when the newest sync of a run ended that had started by a moment, zero where there is none.
-func newestOf(ctx context.Context, archive telemetry.Archive, epoch string, at time.Time) (time.Time, error) {
-	for q := (telemetry.Query{Until: at.Add(1)}); ; {
-		page, err := archive.Search(ctx, q)
-		for _, h := range page.Hits {
-			if h.Epoch == epoch {
-				return h.Started.Add(h.Took), nil
-			}
-		}
-		if err != nil || page.Next == "" {
-			return time.Time{}, err
-		}
-		q.After = page.Next
-	}
 }
 
 // first is the first sync that a query finds, nil where there is none.

@@ -205,6 +205,9 @@ func countsText(c telemetry.StoryCounts) string {
 	if c.Unanswered > 0 {
 		text += fmt.Sprintf(", %d unanswered", c.Unanswered)
 	}
+	if c.Restarts > 0 {
+		text += ", " + prose.Count(c.Restarts, "restart") + " of the manager"
+	}
 	return text
 }
 

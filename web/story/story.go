@@ -186,6 +186,9 @@ func storyNote(c telemetry.StoryCounts) string {
 	if c.Missed > 0 {
 		note += ", " + prose.Count(c.Missed, "gap") + " in what was received"
 	}
+	if c.Restarts > 0 {
+		note += ", " + prose.Count(c.Restarts, "restart") + " of the manager"
+	}
 	if c.Refused > 0 {
 		note += ", " + prose.Thousands(c.Refused) + " refused"
 	}
@@ -286,7 +289,7 @@ func beatMark(b *telemetry.Beat) views.Mark {
 		return views.Mark{Tone: views.Failed, Word: "outage"}
 	case b.Kind == telemetry.BeatLeader:
 		return views.Mark{Tone: views.Moving, Word: "leader"}
-	case b.Kind == telemetry.BeatMissed:
+	case b.Kind == telemetry.BeatMissed || b.Kind == telemetry.BeatRestart:
 		return views.Mark{Tone: views.Failed, Word: "gap"}
 	case b.Settles:
 		return views.Mark{Tone: views.OK, Word: "settled"}

@@ -70,6 +70,25 @@ func (s *Finder) syncAt(q *page.Query, x *Subject, at time.Time) (*telemetry.Tra
 	return here, nil
 }
 
+// knownUntil is up to when, at most a moment, it is known how it went on after the sync under the cursor: to
+// the end of its run, where that is over.
+func (s *Finder) knownUntil(q *page.Query, x *Subject, at time.Time) time.Time {
+	if !x.Earlier() {
+		return at
+	}
+	ctx, cancel := context.WithTimeout(q.Ctx, readWithin)
+	defer cancel()
+	known, err := telemetry.KnownUntil(ctx, s.Opts.Archive, x.Cursor, at)
+	if err != nil {
+		s.warnUnread(x.Object, err)
+		return at
+	}
+	if known.After(at) { // In the middle of the sync.
+		return at
+	}
+	return known
+}
+
 // startedBy is the last of the syncs that had started at a moment, nil where none had.
 func startedBy(kept []*telemetry.Trace, at time.Time) *telemetry.Trace {
 	for _, t := range slices.Backward(kept) {

@@ -29,6 +29,7 @@ type Subject struct {
 	Kept   []*telemetry.Trace
 	Pinned bool
 	Moment time.Time // as of which the page is, where the address names one
+	Asked  time.Time // the one that the address names, where nobody knows what happened from Moment to then
 	OnList bool      // on the board: it still exists
 	Window string    // of the scope, as the address has it
 	Pod    string    // that has a lane of its own whatever it does, as the address has it
@@ -137,7 +138,9 @@ func (s *Finder) pinTo(q *page.Query, x *Subject) error {
 		if x.Cursor, err = s.syncAt(q, x, moment); err != nil {
 			return s.NotFoundThen(x.Object, moment, err)
 		}
-		x.Moment = moment
+		if x.Moment = s.knownUntil(q, x, moment); x.Moment.Before(moment) {
+			x.Asked = moment
+		}
 	default:
 		return nil
 	}
