@@ -67,6 +67,9 @@ func (m *Managers) authors(before, after []signed, changes []decision.Change) []
 		if !owned {
 			name = soleWriter(having(claims, func(c *ownershipChange) bool { return c.mayWrite(path) && c.touched() }))
 		}
+		if !owned && name == "" {
+			name = statusWriter(claims, lost, path)
+		}
 		if !slices.Contains(noWriters, name) && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
@@ -166,6 +169,25 @@ func ownerOf(claims []ownershipChange, lost [][2]fieldTree, path string) (name s
 		return "", false // Somebody took something away from there, and need not be who owns the rest.
 	}
 	return owners[0].manager, true
+}
+
+// statusWriter is who took a field out of a status, as a counter that became 0 is: the one that writes it, where it
+// was his. Within a second of his last write nothing else shows that.
+func statusWriter(claims []ownershipChange, lost [][2]fieldTree, path string) string {
+	writers := having(claims, func(c *ownershipChange) bool { return c.subresource == "status" })
+	if !strings.HasPrefix(path, "status.") || len(writers) != 1 || !writers[0].had {
+		return ""
+	}
+	steps, losers := stepsOf(path), 0
+	for _, pair := range lost {
+		if losesAt(pair, steps) {
+			losers++
+		}
+	}
+	if losers != 1 || !losesAt([2]fieldTree{writers[0].old, writers[0].new}, steps) {
+		return ""
+	}
+	return soleWriter(writers)
 }
 
 // losesAt reports whether a tree lost something at a path or below it.

@@ -114,6 +114,7 @@ func TestAuthors(t *testing.T) {
 		labels      = `{"f:metadata":{"f:labels":{".":{},"f:a":{},"f:b":{}}}}`
 		labelA      = `{"f:metadata":{"f:labels":{".":{},"f:a":{}}}}`
 		status      = `{"f:status":{"f:replicas":{},"f:conditions":{".":{},"k:{\"type\":\"Available\"}":{".":{},"f:status":{},"f:type":{}}}}}`
+		counted     = `{"f:status":{"f:replicas":{},"f:unavailableReplicas":{},"f:conditions":{".":{},"k:{\"type\":\"Available\"}":{".":{},"f:status":{},"f:type":{}}}}}`
 		image       = `{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"app\"}":{"f:image":{}}}}}}}`
 		ports       = `{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"app\"}":{"f:ports":{"k:{\"containerPort\":80,\"protocol\":\"TCP\"}":{".":{},"f:name":{}}}}}}}}}`
 		selector    = `{"f:spec":{"f:template":{"f:spec":{"f:nodeSelector":{}}}}}`
@@ -148,6 +149,12 @@ func TestAuthors(t *testing.T) {
 		{"two own it, one of them anew, beside another who wrote", entries{applied("helm", 1, size)}, entries{applied("helm", 1, size), applied("flux", 1, size), signedBy("argo", "", 2, labels)}, "spec.replicas", "flux"},
 		{"two own it, and neither shows", entries{applied("helm", 1, size), applied("flux", 1, size)}, entries{applied("helm", 1, size), applied("flux", 1, size)}, "spec.replicas", ""},
 		{"a condition", entries{signedBy("kcm", "status", 1, status)}, entries{signedBy("kcm", "status", 2, status)}, "status.conditions[Available]", "kcm"},
+		{"a counter that became 0 within the second", entries{signedBy("helm", "", 1, size), signedBy("kcm", "status", 1, counted)}, entries{signedBy("helm", "", 1, size), signedBy("kcm", "status", 1, status)}, "status.unavailableReplicas", "kcm"},
+		{"a counter that became 0, which two may have written", entries{signedBy("kcm", "status", 1, counted), signedBy("flux", "status", 1, `{"f:status":{"f:a":{}}}`)},
+			entries{signedBy("kcm", "status", 1, status), signedBy("flux", "status", 1, `{"f:status":{"f:a":{}}}`)}, "status.unavailableReplicas", ""},
+		{"a counter that nobody owned", entries{signedBy("kcm", "status", 1, status)}, entries{signedBy("kcm", "status", 1, status)}, "status.unavailableReplicas", ""},
+		{"a counter that one lost who writes no status any more", entries{signedBy("kcm", "status", 1, status), signedBy("old", "status", 1, counted)}, entries{signedBy("kcm", "status", 1, status)}, "status.unavailableReplicas", ""},
+		{"a counter where the old version is not known", nil, entries{signedBy("kcm", "status", 1, status)}, "status.unavailableReplicas", ""},
 		{"a list known by its ports", entries{signedBy("helm", "", 1, ports)}, entries{signedBy("helm", "", 2, ports)}, "spec.template.containers[app].ports[http]", "helm"},
 		{"a list of which a part went", entries{signedBy("helm", "", 1, ports), signedBy("kubectl-set", "", 1, image)},
 			entries{signedBy("helm", "", 1, `{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"app\"}":{"f:ports":{}}}}}}}`), signedBy("kubectl-set", "", 1, image)}, "spec.template.containers[app].ports[http]", ""},
