@@ -104,11 +104,14 @@ func (b *beginning) back(t *Trace, at time.Time) func(yield func(*Trace) bool) {
 	}
 }
 
-// tells reports whether a cause is an event of an object that has a name.
+// tells reports whether a cause is an event of an object that has a name. That something of a pod changed which is
+// not named tells nothing: it does so as it ends.
 func (c *Cause) tells() bool {
 	switch c.Kind {
 	case CauseResync, CauseStart, CauseBackoff, CauseTimer:
 		return false
+	case CauseModified, CausePodReason:
+		return strings.Contains(c.Object, " ") && (len(c.Fields) > 0 || !strings.HasPrefix(c.Object, "Pod "))
 	default:
 		return strings.Contains(c.Object, " ")
 	}

@@ -277,12 +277,15 @@ func TestSyncsAfterAnOutage(t *testing.T) {
 func TestEventsThatAreTold(t *testing.T) {
 	e := NewExcerpt(TestLoops, nil)
 	x := between(1, 2)
+	fields := []decision.Change{{Field: "status.phase", To: "Running"}}
 	for name, c := range map[string]struct {
 		cause Cause
 		want  BeatKind // "" for none
 	}{
 		"a change":       {Cause{Kind: CauseModified, Object: "Deployment web", NewRV: "1"}, BeatChange},
-		"a pod":          {Cause{Kind: CauseModified, Object: "Pod x", NewRV: "1"}, BeatPod},
+		"a pod":          {Cause{Kind: CauseModified, Object: "Pod x", NewRV: "1", Fields: fields}, BeatPod},
+		"nothing of it":  {Cause{Kind: CauseModified, Object: "Pod x", NewRV: "1"}, ""},
+		"no reason":      {Cause{Kind: CausePodReason, Object: "Pod x", NewRV: "1"}, ""},
 		"our own change": {Cause{Kind: CauseModified, Object: "Deployment web", NewRV: "1", Sync: 3}, ""},
 		"our own pod":    {Cause{Kind: CauseAdded, Object: "Pod x", NewRV: "1", Sync: 3}, BeatPod},
 		"no name":        {Cause{Kind: CauseModified, Object: "Pod"}, ""},
@@ -305,10 +308,10 @@ func TestEventsThatAreTold(t *testing.T) {
 		cause Cause
 		news  bool
 	}{
-		{Cause{Kind: CauseModified, Object: "Pod x", NewRV: "1"}, true},
-		{Cause{Kind: CausePodReason, Object: "Pod x", NewRV: "1"}, false}, // The same event, as its owner was told.
-		{Cause{Kind: CauseModified, Object: "Pod x", NewRV: "2"}, true},
-		{Cause{Kind: CauseModified, Object: "Pod y", NewRV: "2"}, true},
+		{Cause{Kind: CauseModified, Object: "Pod x", NewRV: "1", Fields: fields}, true},
+		{Cause{Kind: CausePodReason, Object: "Pod x", NewRV: "1", Fields: fields}, false}, // The same event, as its owner was told.
+		{Cause{Kind: CauseModified, Object: "Pod x", NewRV: "2", Fields: fields}, true},
+		{Cause{Kind: CauseModified, Object: "Pod y", NewRV: "2", Fields: fields}, true},
 		{Cause{Kind: CauseDeleted, Object: "Pod x", OldRV: "2"}, true},
 		{Cause{Kind: CauseDeleted, Object: "Pod x", OldRV: "2"}, false},
 	} {
