@@ -79,14 +79,19 @@ func Around(ctx context.Context, loops decision.Loops, a Archive, t *Trace) ([]*
 }
 
 // backToRest is when the newest sync before t started in which the object was
-// settled, having been unsettled after it.
+// settled, having been unsettled after it, with those just before it, which may have led up to that.
 func backToRest(ctx context.Context, a Archive, o Object, t *Trace) (time.Time, error) {
-	from, moved, n := t.Started, false, 0
+	from, moved, rested, n := t.Started, false, false, 0
 	q := Query{Loop: o.Loop, Namespace: o.Namespace, Name: o.Name, Until: t.Started.Add(1)}
 	err := a.Each(ctx, q, func(x *Trace) error {
+		if rested && from.Sub(x.Ended) > sameBurst {
+			return errEnough
+		}
+		over := rested && !settled(x)
 		from, n = x.Started, n+1
 		moved = moved || unsettled(x)
-		return enough(moved && settled(x) || n >= maxCollected)
+		rested = rested || moved && settled(x)
+		return enough(over || n >= maxCollected)
 	})
 	return from, ignoreEnough(err)
 }

@@ -73,12 +73,37 @@ func TestCollectSaysWhatItCouldNotRead(t *testing.T) {
 func TestCollectEndsAtRest(t *testing.T) {
 	ok, moving := toned(1, decision.ToneOK), toned(2, decision.ToneMoving)
 	a := &scripted{syncs: []*Trace{moving, moving, ok, moving, ok}}
-	if _, _, err := Collect(t.Context(), TestLoops, a, object("web"), time.Time{}); err != nil || a.walks[0] != 3 || a.walks[1] != 3 || a.walks[2] != 5 {
-		t.Errorf("walks of %v syncs, %v; want the first settled one after a moving one", a.walks, err)
+	if _, _, err := Collect(t.Context(), TestLoops, a, object("web"), time.Time{}); err != nil || a.walks[0] != 4 || a.walks[1] != 3 || a.walks[2] != 5 {
+		t.Errorf("walks of %v syncs, %v; want the one after the first settled one after a moving one", a.walks, err)
 	}
 	a = &scripted{syncs: []*Trace{ok, ok, moving, ok, ok}}
-	if _, _, err := Collect(t.Context(), TestLoops, a, object("web"), time.Time{}); err != nil || a.walks[0] != 4 || a.walks[1] != 1 {
+	if _, _, err := Collect(t.Context(), TestLoops, a, object("web"), time.Time{}); err != nil || a.walks[0] != 5 || a.walks[1] != 1 {
 		t.Errorf("walks of %v syncs, %v; want back beyond the settled ones", a.walks, err)
+	}
+}
+
+// TestBackToRest: what is settled just before it was unsettled may have led up to that.
+func TestBackToRest(t *testing.T) {
+	at := func(from float64, tone decision.Tone) *Trace {
+		x := toned(uint64(from), tone)
+		x.Started, x.Ended = clock(from), clock(from)
+		return x
+	}
+	moving, ok := at(100, decision.ToneMoving), at(99, decision.ToneOK)
+	for name, c := range map[string]struct {
+		before []*Trace // newest first
+		want   float64
+	}{
+		"nothing":              {nil, 99},
+		"long ago":             {[]*Trace{at(90, decision.ToneOK)}, 99},
+		"just before":          {[]*Trace{at(98, decision.ToneOK), at(96, decision.ToneOK), at(90, decision.ToneOK)}, 96},
+		"another story's end":  {[]*Trace{at(98, decision.ToneMoving), at(97, decision.ToneOK)}, 98},
+		"another story's, ago": {[]*Trace{at(90, decision.ToneMoving)}, 99},
+	} {
+		a := &scripted{syncs: append([]*Trace{moving, ok}, c.before...)}
+		if from, err := backToRest(t.Context(), a, moving.Object, moving); err != nil || !from.Equal(clock(c.want)) {
+			t.Errorf("%s: from %s, %v; want %s", name, from.Format("05"), err, clock(c.want).Format("05"))
+		}
 	}
 }
 

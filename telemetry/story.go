@@ -197,7 +197,8 @@ func (e *Excerpt) within(kin *kin, syncs []*Trace, s storyRange, from time.Time)
 	}
 	for i, x := range syncs[s.last+1:] {
 		if s.settled && unsettled(x) {
-			next = e.began(kin, x, restBefore(syncs, s.last+1+i))
+			first := max(s.last+1, leadingUp(e.loops, syncs, s.last+1+i))
+			next = e.began(kin, syncs[first], restBefore(syncs, first))
 			break
 		}
 	}

@@ -4,11 +4,40 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // sameLoss is within what time the events that lead up to a change follow each other, where no
 // write links them: a pod is marked for its eviction before it is deleted.
 const sameLoss = 5 * time.Second
+
+// sameBurst is within what time a sync that changes nothing and one that does follow from one write.
+const sameBurst = 2 * time.Second
+
+// leadingUp is the first of the settled syncs just before one that took what others did to the spec of an object: what
+// was undone at once is seen to be settled, and unsettles it by what came of it. The sync that ended the story
+// before is not one of them.
+func leadingUp(loops decision.Loops, syncs []*Trace, first int) int {
+	led := first
+	for i := first - 1; i >= 0 && settled(syncs[i]) && (i == 0 || settled(syncs[i-1])); i-- {
+		if syncs[i+1].Started.Sub(syncs[i].Ended) > sameBurst || begins(loops, syncs[i]) {
+			break
+		}
+		if syncs[i].askedByOthers() {
+			led = i
+		}
+	}
+	return led
+}
+
+// askedByOthers reports whether a sync took that somebody else changed the spec of an object that is no pod.
+func (t *Trace) askedByOthers() bool {
+	return slices.ContainsFunc(t.Causes, func(c Cause) bool {
+		return c.Kind == CauseModified && c.Sync == 0 && !strings.HasPrefix(c.Object, "Pod ") &&
+			slices.ContainsFunc(c.Fields, func(f decision.Change) bool { return strings.HasPrefix(f.Field, "spec.") })
+	})
+}
 
 // beginning looks for the first change of a story.
 type beginning struct {

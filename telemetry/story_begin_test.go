@@ -80,3 +80,43 @@ func TestStoryOfLostPodsIsApart(t *testing.T) {
 		t.Errorf("the first:\n%s---\nthe second:\n%s", told(first), told(second))
 	}
 }
+
+// scaledBack is a ReplicaSet that somebody scales: another controller undoes it before the Deployment's sync, which
+// only what came of it unsettles.
+func scaledBack(s *saga) {
+	sized := func(by, from, to, rv string) telemetry.Cause {
+		c := event(telemetry.CauseModified, "ReplicaSet web-1", rv, decision.Change{Field: "spec.replicas", From: from, To: to})
+		c.Manager = by
+		return c
+	}
+	s.at = s.at.Add(time.Hour)
+	s.sync(web, decision.ToneOK, "settled", sized("kubectl", "5", "8", "31"), sized("kube-controller-manager", "8", "5", "32"))
+	status := event(telemetry.CauseModified, "ReplicaSet web-1", "33", decision.Change{Field: "status.replicas", From: "5", To: "8"})
+	status.Manager = "kube-controller-manager"
+	s.sync(web, decision.ToneMoving, "surplus", status)
+}
+
+// TestStoryBeginsWithWhatWasUndone by another controller before the object was seen to be unsettled.
+func TestStoryBeginsWithWhatWasUndone(t *testing.T) {
+	s := rollout()
+	before := len(s.traces)
+	scaledBack(s)
+	e := telemetry.NewExcerpt(telemetry.TestLoops, s.traces)
+	story, ok := e.Story(s.traces[before+1])
+	want := `16.9 ReplicaSet web-1 was changed by kubectl: spec.replicas 5 → 8
+16.9 ReplicaSet web-1 was changed by kube-controller-manager: spec.replicas 8 → 5
+17.0 Deployment web: nothing to write
+17.9 ReplicaSet web-1 was changed by kube-controller-manager: status.replicas 5 → 8
+18.0 Deployment web: nothing to write
+`
+	if !ok {
+		t.Fatal("there is no story")
+	}
+	if diff := cmp.Diff(want, told(story)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	first, _ := e.Story(s.traces[before-1])
+	if strings.Contains(told(first), "kubectl: spec.replicas") {
+		t.Errorf("the story before:\n%s", told(first))
+	}
+}

@@ -52,6 +52,7 @@ func storyRangeOf(loops decision.Loops, syncs []*Trace, at int) (storyRange, boo
 	if first := syncs[s.first]; begins(loops, first) || untouched(loops, first) {
 		s.open = false
 	}
+	s.first = leadingUp(loops, syncs, s.first)
 	for i := at + 1; i < len(syncs) && !s.settled && !syncs[s.last].FoundGone(); i++ {
 		s.last, s.settled = i, settled(syncs[i])
 	}
