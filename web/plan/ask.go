@@ -193,7 +193,7 @@ func (p *rolloutProposal) edits() []sim.Edit {
 		}
 		list = append(list, sim.Deadline(seconds))
 	}
-	changed("image", sim.Images(p.to.Images...))
+	changed("image", p.imageEdit())
 	changed("paused", sim.Pause(p.to.Paused))
 	return list
 }

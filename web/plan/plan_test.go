@@ -14,6 +14,7 @@ import (
 
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/sim"
+	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/web/facts"
 )
 
@@ -94,6 +95,66 @@ func waiting() *deployment.Snapshot {
 		MaxSurge: &deployment.IntOrPercent{Percent: "25%"}, MaxUnavailable: &deployment.IntOrPercent{Percent: "25%"}, Deadline: new(int64(600)), Images: []string{"a:1"}, NextName: "web-1", NextHash: "1",
 		ReplicaSets: []deployment.ReplicaSet{{Name: "web-0", UID: "0", RV: "1", Created: now.Add(-time.Hour), Mine: true, Matches: true, SameTemplate: true, Replicas: 4, StatusReplicas: 4, Ready: 2, Available: 2, NonTerminal: 4, Unavailable: 2,
 			Images: []string{"a:1"}, Blocking: []deployment.Pod{{Name: "web-0-a", Created: now, Reason: "ContainerCreating"}, {Name: "web-0-b", Created: now, Node: "n", Reason: "CrashLoopBackOff"}}}}}
+}
+
+// TestWhatIfBackToAnImage: an image that an own ReplicaSet has brings that one back, unless its
+// template is known to be another or several have the image, and the page says what is assumed.
+func TestWhatIfBackToAnImage(t *testing.T) {
+	image, env := decision.Change{Field: "containers[nginx].image", From: "nginx:1.27", To: "nginx:404"}, decision.Change{Field: "containers[nginx].env[A]"}
+	for name, tc := range map[string]struct {
+		edit   func(*deployment.Snapshot)
+		back   bool // wc-1 grows
+		assume string
+	}{
+		"nothing else known":  {func(*deployment.Snapshot) {}, true, "taken as going back to revision 1 (ReplicaSet wc-1), which has the same image. If its template differs"},
+		"no revision":         {func(s *deployment.Snapshot) { s.ReplicaSets[0].Revision = "" }, true, "going back to ReplicaSet wc-1, which"},
+		"the image alone":     {func(s *deployment.Snapshot) { s.Changed = change(image) }, true, "goes back to revision 1 (ReplicaSet wc-1), which has the same image and differs in nothing else."},
+		"more than the image": {func(s *deployment.Snapshot) { s.Changed = change(image, env) }, false, "does not go back to revision 1"},
+		"of another revision": {func(s *deployment.Snapshot) { s.Changed = change(env); s.Changed.From = "0" }, true, "taken as"},
+		"two have it": {func(s *deployment.Snapshot) {
+			s.ReplicaSets = append(s.ReplicaSets, deployment.ReplicaSet{Name: "wc-0", UID: "0", RV: "1", Mine: true, Revision: "0", Images: []string{"nginx:1.27"}})
+		}, false, "2 ReplicaSets have the same image (wc-1, wc-0)"},
+		"two, one of which is known to be another": {func(s *deployment.Snapshot) {
+			s.ReplicaSets = append(s.ReplicaSets, deployment.ReplicaSet{Name: "wc-0", UID: "0", RV: "1", Mine: true, Revision: "0", Images: []string{"nginx:1.27"}})
+			s.Changed = change(image, env)
+		}, false, "going back to revision 0 (ReplicaSet wc-0)"},
+		"being deleted": {func(s *deployment.Snapshot) { s.ReplicaSets[0].Deleting = true }, false, ""},
+	} {
+		s := stuckOnImage()
+		tc.edit(s)
+		p := proposeRollout(s, url.Values{"image": {"nginx:1.27"}})
+		plans, err := Simulate(t.Context(), p, nobodyElse, time.Hour, nil)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		said := p.Assumptions(1)
+		if got := said[len(said)-1].String(); tc.assume != "" && !strings.Contains(got, tc.assume) || tc.assume == "" && len(said) > 3 {
+			t.Errorf("%s: assumes %q, want %q", name, got, tc.assume)
+		}
+		want := "With image nginx:1.27, old 5 → 3, new 0 → 2 at once"
+		if tc.back {
+			want = "With image nginx:1.27, old 2 → 0, new 3 → 4 at once"
+		}
+		if got := plans.Headline("wc", p); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+func change(fields ...decision.Change) *deployment.TemplateChange {
+	return &deployment.TemplateChange{From: "1", To: "2", Fields: fields}
+}
+
+// stuckOnImage is a Deployment of four pods whose newest image cannot be pulled.
+func stuckOnImage() *deployment.Snapshot {
+	s := waiting()
+	s.Name, s.Images, s.NextName, s.Revision = "wc", []string{"nginx:404"}, "wc-2", "2"
+	s.ReplicaSets = []deployment.ReplicaSet{
+		{Name: "wc-1", UID: "1", RV: "1", Created: s.Now.Add(-time.Hour), Mine: true, Matches: true, Replicas: 3, StatusReplicas: 3, Ready: 3, Available: 3, NonTerminal: 3, Revision: "1", Images: []string{"nginx:1.27"}},
+		{Name: "wc-2", UID: "2", RV: "1", Created: s.Now.Add(-time.Minute), Mine: true, Matches: true, SameTemplate: true, Replicas: 2, StatusReplicas: 2, NonTerminal: 2, Unavailable: 2, Revision: "2", Images: s.Images,
+			Blocking: []deployment.Pod{{Name: "wc-2-a", Created: s.Now, Node: "n", Reason: "ImagePullBackOff"}, {Name: "wc-2-b", Created: s.Now, Node: "n", Reason: "ImagePullBackOff"}}},
+	}
+	return s
 }
 
 // nobodyElse stands for a console on which nobody else draws.

@@ -181,7 +181,11 @@ func (p *rolloutProposal) Assumptions(seq uint64) []views.Text {
 	if n := readyScheduleOf(max(p.From.Want, p.to.Want)); n > 1 {
 		pace = "Pods become ready " + words.Digits(n) + " at a time, oldest first."
 	}
-	return assumptions(seq, pace+" No times are predicted.", stuckReason(p.From))
+	list := assumptions(seq, pace+" No times are predicted.", stuckReason(p.From))
+	if back := p.imageAssumption(); back != nil {
+		list = append(list, back)
+	}
+	return list
 }
 
 // assumptions say what every plan is worth, and how pods fare in it.
