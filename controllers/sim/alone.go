@@ -17,7 +17,7 @@ func FromReplicaSet(s *replicaset.Snapshot) (*Cluster, error) {
 		return nil, errors.New("model a snapshot: there is no object in it")
 	}
 	c := &Cluster{Rules: Rules{Terminate: usualTermination}, now: s.Now.UTC().Round(0), images: map[string]int{}, fates: map[int]Fate{}, alone: s}
-	c.spec.Namespace, c.spec.CountTerminating = s.Namespace, s.CountTerminating
+	c.spec.Namespace, c.spec.CountTerminating, c.wrote = s.Namespace, s.CountTerminating, c.now
 	m := &set{status: s.Status, held: s.Held, due: timer{now: true}, rs: deployment.ReplicaSet{
 		Name: s.Name, UID: s.UID, RV: s.RV, Mine: true, Matches: true, SameTemplate: true, Replicas: s.Want, MinReady: s.MinReady,
 		Generation: s.Generation, Deleting: s.Deleting, Images: s.Images}}

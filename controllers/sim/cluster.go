@@ -61,7 +61,8 @@ type Cluster struct {
 	sets                []*set
 	due                 timer // the Deployment's
 	now                 time.Time
-	serial              int // of everything created or written
+	wrote               time.Time // the last write, or the beginning
+	serial              int       // of everything created or written
 	plans               []plan
 	begin               func(*deployment.Snapshot) core
 	alone               *replicaset.Snapshot // what the only ReplicaSet was made of; nil where there is a Deployment
@@ -106,7 +107,7 @@ func From(s *deployment.Snapshot) (*Cluster, error) {
 	c := &Cluster{Rules: Rules{Terminate: usualTermination}, spec: *s, now: s.Now.UTC().Round(0), begin: func(s *deployment.Snapshot) core { return deployment.NewSync(s) },
 		images: map[string]int{}, fates: map[int]Fate{}}
 	c.spec.Echo, c.spec.LiveReads, c.spec.ReplicaSets, c.spec.Recent, c.spec.Arrived, c.spec.Contest = nil, nil, nil, nil, nil, nil
-	c.due.now = true
+	c.due.now, c.wrote = true, c.now
 	sets := *s
 	sets.ReplicaSets = slices.Clone(s.ReplicaSets)
 	sets.Canonical()

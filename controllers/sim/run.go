@@ -38,7 +38,7 @@ const (
 type Result struct {
 	End   End       `json:"end"`
 	Began time.Time `json:"began"`
-	// Ended is when the last write was.
+	// Ended is when the last write was, of this run or of one that it takes up again.
 	Ended time.Time `json:"ended"`
 	Steps []Step    `json:"steps"`
 	// Sentence and Held are what the loop of the Deployment or of the update says and holds back in the
@@ -98,7 +98,7 @@ func (c *Cluster) Run(b Bound) Result {
 	if b.Time <= 0 {
 		b.Time = usualTime
 	}
-	r := Result{Began: c.now, Ended: c.now}
+	r := Result{Began: c.now}
 	last, settled := c.now.Add(b.Time), false
 	for syncs := 0; syncs < b.Syncs; syncs++ {
 		var more bool
@@ -110,12 +110,10 @@ func (c *Cluster) Run(b Bound) Result {
 			r.Steps = append(r.Steps, step)
 		}
 		if step.Wrote() {
-			r.Ended = step.At
-			if c.rolling != nil {
-				c.rolling.wrote = step.At
-			}
+			c.wrote = step.At
 		}
 	}
+	r.Ended = c.wrote
 	c.conclude(&r, settled)
 	return r
 }
@@ -128,14 +126,14 @@ func (c *Cluster) conclude(r *Result, settled bool) {
 	begin := c.conclusion()
 	now := c.now
 	if c.rolling != nil {
-		now = c.rolling.wrote // Its deadline goes on ticking after its end.
+		now = c.wrote // Its deadline goes on ticking after its end.
 	}
 	r.describe(begin(now), now)
 	for turns := 0; settled && turns < maxClockChanges && r.Sentence.ChangesAt.After(now); turns++ {
 		now = r.Sentence.ChangesAt
 		r.describe(begin(now), now)
 	}
-	if settled && r.Sentence.Tone == decision.ToneOK && r.Sentence.Since.After(r.Began) {
+	if settled && r.Sentence.Tone == decision.ToneOK && !r.Sentence.Since.IsZero() {
 		c.retell(r, begin)
 	}
 	switch {

@@ -83,6 +83,33 @@ func TestWhatIf(t *testing.T) {
 	}
 }
 
+// TestEndHasNoAge: how long what a run comes to has been so is nothing that anybody knows, however
+// the run is cut and however long a deadline keeps the clock going.
+func TestEndHasNoAge(t *testing.T) {
+	for name, edits := range map[string][]sim.Edit{
+		"more":       {sim.Replicas(12)},
+		"fewer":      {sim.Replicas(4)},
+		"image":      {sim.Images("nginx:2"), sim.Replicas(11)},
+		"recreate":   {sim.Strategy("Recreate"), sim.Images("nginx:2")},
+		"one by one": {sim.Surge(deployment.IntOrPercent{}), sim.Unavailable(deployment.IntOrPercent{Int: 1}), sim.Images("nginx:2")},
+		"no change":  nil,
+	} {
+		for _, syncs := range []int{0, 1, 7, 30} {
+			c := from(t, web())
+			c.Run(sim.Bound{})
+			c = from(t, c.Snapshot())
+			c.Edit(edits...)
+			r := c.Run(sim.Bound{Syncs: syncs})
+			for r.End == sim.Unsettled {
+				r = c.Run(sim.Bound{Syncs: syncs})
+			}
+			if text := r.Sentence.At(r.At); r.End != sim.Complete || edits != nil && strings.Contains(text, " for ") {
+				t.Errorf("%s, %d syncs at a time: %s: %s", name, syncs, r.End, text)
+			}
+		}
+	}
+}
+
 // TestFromRefuses: what cannot be modelled is said.
 func TestFromRefuses(t *testing.T) {
 	gone, large := web(), web()

@@ -21,7 +21,6 @@ type update struct {
 	// rcs are the ReplicationControllers, in the order in which they were made.
 	rcs    []*replicationController
 	strays []rollingupdate.Pod
-	wrote  time.Time // when anything last was
 }
 
 // replicationController is one of an update. Its size, its pods and its status are in the set.
@@ -46,7 +45,7 @@ func FromRollingUpdate(s *rollingupdate.Snapshot) (*Cluster, error) {
 	}
 	u := &update{s: rollingupdate.Snapshot{Version: s.Version, Namespace: s.Namespace, Name: s.Name, NewName: s.NewName, OldKey: s.OldKey, NewKey: s.NewKey, Apart: s.Apart, Into: s.Into}}
 	c := &Cluster{Rules: Rules{Terminate: usualTermination}, now: s.Now.UTC().Round(0), images: map[string]int{}, fates: map[int]Fate{}, template: newTemplate, templates: newTemplate, rolling: u}
-	c.spec.Namespace, c.spec.Name, c.due.now, u.wrote = s.Namespace, s.Name, true, c.now
+	c.spec.Namespace, c.spec.Name, c.due.now, c.wrote = s.Namespace, s.Name, true, c.now
 	for template, rc := range []*rollingupdate.Controller{s.Old, s.New} {
 		if rc == nil {
 			continue

@@ -141,6 +141,19 @@ func TestWhatIfBackToAnImage(t *testing.T) {
 	}
 }
 
+// TestPlanEndsAtTheDeadline: the head of a plan and its last row tell of one moment.
+func TestPlanEndsAtTheDeadline(t *testing.T) {
+	p := proposeRollout(stuckOnImage(), url.Values{"replicas": {"5"}})
+	plans, err := Simulate(t.Context(), p, nobodyElse, time.Hour, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, row := plans.Then(p).String(), plans.Views(p)[0].If.Sentence
+	if head != "In the end: "+row || !strings.Contains(row, "no progress for 10m,") {
+		t.Errorf("the head says %q, and the row %q", head, row)
+	}
+}
+
 func change(fields ...decision.Change) *deployment.TemplateChange {
 	return &deployment.TemplateChange{From: "1", To: "2", Fields: fields}
 }

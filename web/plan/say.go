@@ -78,7 +78,7 @@ func (f *Plans) Then(of Proposal) views.Text {
 	if end.cut || !p.OK() {
 		return nil
 	}
-	return views.Say("In the end: " + end.end.Sentence.At(end.end.At))
+	return views.Say("In the end: " + end.end.Sentence.At(end.toldAt()))
 }
 
 // Bounds are the numbers behind the steps, as the loop computes them.
