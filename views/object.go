@@ -297,6 +297,8 @@ type Look struct {
 	At       time.Time `json:"at"`
 	Why      Text      `json:"why"`
 	Question string    `json:"question,omitempty"`
+	// Leftover is set for a timer of an earlier sync that the newest would not set again.
+	Leftover bool `json:"leftover,omitempty"`
 }
 
 // Shows is the status that Kubernetes shows.

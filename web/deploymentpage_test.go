@@ -3,10 +3,12 @@ package web
 import (
 	"encoding/json"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/address"
@@ -265,5 +267,46 @@ func TestPastSyncsSayWhatTheySaid(t *testing.T) {
 		if step := parse(t, body).one("#f-step"); strings.Contains(step, said) != (i == 0) {
 			t.Errorf("sync %d: the stepper says\n%s\nand %q is there: %v", x.Seq, step, said, i != 0)
 		}
+	}
+}
+
+// TestTimerLeftOver: of a Deployment for which no deadline runs any more nobody announces one, and of one
+// that is gone there are neither numbers nor timers.
+func TestTimerLeftOver(t *testing.T) {
+	w := newWorld(t, storyNow.Add(-9*time.Minute))
+	r := w.rollout("web")
+	r.begin()
+	_, h := w.serve(nil)
+	numbers := func() (list []string) {
+		var twin struct {
+			Page struct {
+				Head struct{ Numbers []struct{ Label string } }
+			}
+		}
+		_, raw := get(t, h.URL, "/deployments/shop/web.json")
+		if err := json.Unmarshal([]byte(raw), &twin); err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range twin.Page.Head.Numbers {
+			list = append(list, n.Label)
+		}
+		return list
+	}
+	_, raw := get(t, h.URL, "/deployments/shop/web")
+	last := parse(t, raw).one("#last")
+	if !strings.Contains(last, "The next change triggers a sync. Otherwise one at 03:1") || !strings.Contains(last, "left over from sync ") || strings.Contains(last, "deadline") {
+		t.Errorf("settled, it says %q", last)
+	}
+	if got := numbers(); len(got) == 0 || slices.Contains(got, "next sync") {
+		t.Errorf("settled, it has the numbers %q", got)
+	}
+	s := r.snapshot()
+	w.journal.Record(w.decideDeployment(&deployment.Snapshot{Version: s.Version, Now: w.now, Namespace: s.Namespace, Name: s.Name}, script{}))
+	_, raw = get(t, h.URL, "/deployments/shop/web")
+	if last := parse(t, raw).one("#last"); !strings.HasSuffix(last, "nothing to write. It is synced again when one of that name is created.") {
+		t.Errorf("gone, it says %q", last)
+	}
+	if got := numbers(); len(got) > 0 {
+		t.Errorf("gone, it has the numbers %q", got)
 	}
 }

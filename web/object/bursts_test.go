@@ -68,7 +68,15 @@ func TestOlderTimers(t *testing.T) {
 	if len(got) != 2 || !got[0].At.Equal(now.Add(31*time.Second)) || !strings.Contains(got[0].Why.String(), "An older timer, of sync 3: the queue keeps the earlier of two.") {
 		t.Errorf("it looks again at %+v", got)
 	}
-	kept[3].Causes = []telemetry.Cause{rings}
+	kept[3].Timers = nil
+	if got = looksNow(x, now); len(got) != 1 || got[0].Leftover {
+		t.Errorf("of a sync that did not come to its end, it looks again at %+v", got)
+	}
+	kept[3].Report = &decision.Report{}
+	if got = looksNow(x, now); len(got) != 1 || !got[0].Leftover || !strings.Contains(got[0].Why.String(), ": an older timer, left over from sync 3, which will find nothing to do.") {
+		t.Errorf("where nothing is looked at any more, it looks again at %+v", got)
+	}
+	kept[3].Timers, kept[3].Causes = []decision.Timer{timer("deadline", 5*time.Minute)}, []telemetry.Cause{rings}
 	if got = looksNow(x, now); len(got) != 1 || !got[0].At.Equal(now.Add(5*time.Minute)) {
 		t.Errorf("after a ring it looks again at %+v", got)
 	}

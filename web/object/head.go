@@ -131,8 +131,11 @@ func estimateView(e *decision.Estimate) *views.Estimate {
 	return v
 }
 
-// keyNumbers are facts of the newest sync, with their bounds beside them.
+// keyNumbers are facts of the newest sync, with their bounds beside them; none of what is gone.
 func (s *Pages) keyNumbers(t *telemetry.Trace, tone views.Tone) []views.Number {
+	if t.FoundGone() {
+		return nil
+	}
 	n := facts.NumbersOf(t)
 	var list []views.Number
 	for _, k := range s.Loops.Of(t.Loop).Headlines {

@@ -61,12 +61,12 @@ func (s *Pages) unseen(v *views.Object, t *telemetry.Trace) {
 	views.StillFindings(v.Findings, t.Ended)
 }
 
-// nextLook sets the number of that name to the soonest timer that runs.
+// nextLook sets the number of that name to the soonest timer that runs and may find something.
 func nextLook(numbers []views.Number, next []views.Look) []views.Number {
 	const label = "next sync"
 	numbers = slices.DeleteFunc(numbers, func(n views.Number) bool { return n.Label == label })
-	if len(next) > 0 {
-		numbers = append(numbers, views.Number{Label: label, Value: views.Text{}.Until(next[0].At)})
+	if due := slices.IndexFunc(next, func(l views.Look) bool { return !l.Leftover }); due >= 0 {
+		numbers = append(numbers, views.Number{Label: label, Value: views.Text{}.Until(next[due].At)})
 	}
 	return numbers
 }

@@ -29,14 +29,31 @@ func olderLooks(x *subject.Subject, now time.Time) []views.Look {
 				continue
 			}
 			seen = append(seen, m)
-			list = append(list, views.Look{At: m.At, Question: m.Question, Why: syncs.LookWhy(m).Plain(" An older timer, of ").
-				Link("sync "+words.Digits(t.Seq), address.Sync(t)).Plain(": the queue keeps the earlier of two.")})
+			list = append(list, olderLook(x.Newest, t, m))
 		}
 		if slices.ContainsFunc(t.Causes, func(c telemetry.Cause) bool { return rang(t, &c) }) {
 			break
 		}
 	}
 	return list
+}
+
+// olderLook is a timer m of an earlier sync t.
+func olderLook(newest, t *telemetry.Trace, m decision.Timer) views.Look {
+	v := views.Look{At: m.At, Question: m.Question}
+	if v.Leftover = isLeftover(newest, m); v.Leftover {
+		v.Why = views.Text{}.Until(m.At).Plain(": an older timer, left over from ").Link("sync "+words.Digits(t.Seq), address.Sync(t)).Plain(", which will find nothing to do.")
+		return v
+	}
+	v.Why = syncs.LookWhy(m).Plain(" An older timer, of ").Link("sync "+words.Digits(t.Seq), address.Sync(t)).Plain(": the queue keeps the earlier of two.")
+	return v
+}
+
+// isLeftover reports whether the newest sync came to its end without setting such a timer:
+// what m would look at is over.
+func isLeftover(newest *telemetry.Trace, m decision.Timer) bool {
+	concluded := newest.Failure == nil && (newest.Report != nil || newest.FoundGone())
+	return concluded && !slices.ContainsFunc(newest.Timers, func(k decision.Timer) bool { return k.Code == m.Code })
 }
 
 // rang reports whether a cause is a timer whose time had come.

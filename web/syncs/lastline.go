@@ -1,6 +1,8 @@
 package syncs
 
 import (
+	"slices"
+
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
@@ -10,16 +12,21 @@ import (
 )
 
 // LastLine is the newest sync in one line: what triggered it, what it wrote, and
-// when the loop looks again, the soonest of next. It stands on the first screen, whatever else does.
+// when the loop looks again, the soonest of next that is not left over. It stands on the first screen, whatever else does.
 func (s *Teller) LastLine(t *telemetry.Trace, next []views.Look, coming words.Coming) views.Text {
 	line := views.Say("Last synced ").Since(t.Started).Plain(" ago").Join(s.syncOf(t))
+	due := slices.IndexFunc(next, func(l views.Look) bool { return !l.Leftover })
 	switch {
 	case !coming.None():
 		return line.Plain(".")
+	case t.FoundGone():
+		return line.Plain(". It is synced again when one of that name is created.")
 	case len(next) == 0:
 		return line.Plain(". No timer is set: the next change triggers a sync.")
+	case due < 0:
+		return line.Plain(". The next change triggers a sync. Otherwise one at ").Clock(next[0].At).Plain(", in ").Join(next[0].Why)
 	}
-	return line.Plain(". Looks again at ").Clock(next[0].At).Plain(", in ").Join(next[0].Why).Plain(" Or earlier, if anything changes.")
+	return line.Plain(". Looks again at ").Clock(next[due].At).Plain(", in ").Join(next[due].Why).Plain(" Or earlier, if anything changes.")
 }
 
 // LastKnownLine is the same of an object of which no newer sync is known: nobody knows whether
