@@ -117,7 +117,11 @@ func TestHistorySearchesOneOfAKind(t *testing.T) {
 		{"web api", 2, "api", "api was left out. Only the first term of each kind is searched for", terms},
 		{"asked:RR-3.nowhere", 0, "", "Nothing that is kept matches asked:RR-3.nowhere. No loop here asks a question RR-3.nowhere: here are all questions.", terms},
 		{"asked:RR-3.may-go", 0, "", "Nothing that is kept matches asked:RR-3.may-go.", "No loop here"},
-		{"is:done loop:pods ns:data", 1, "is:done loop:pods", "RESULT is wrote, unchanged,", once},
+		{"is:failed", 0, "", "Nothing that is kept matches is:failed. Here, is: asks how a sync ended, not how its object was. To find syncs that saw an object in trouble, search for one of the codes of its sentence, such as code:image-pull.", terms},
+		{"is:stale", 0, "", "Nothing that is kept matches is:stale.", "how its object was"},
+		{"is:settled", 4, "is:settled", "is:settled is not understood, and was left out.", once},
+		{"is:moving", 4, "is:moving", "RESULT is how the sync ended, not how its object was (see code:)", once},
+		{"is:done loop:pods ns:data", 1, "is:done loop:pods", ": wrote, unchanged,", once},
 	} {
 		var twin struct {
 			Page struct {

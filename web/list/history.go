@@ -57,12 +57,12 @@ func (s *Pages) History(q *page.Query) (*page.Page, error) {
 	switch {
 	case len(v.Syncs) > 0:
 	case v.Next != "":
-		v.Empty = &views.Problem{Code: "none-yet", Heading: "None of the newest syncs matches " + filter.Join(terms) + ". Older syncs have not been searched yet.",
+		v.Empty = &views.Problem{Code: "none-yet", Heading: "None of the newest syncs matches " + filter.Join(terms) + ". Older syncs have not been searched yet.", Lines: resultsAlone(&search),
 			Links: []views.Link{{Text: "look further back", Href: v.Next}, {Text: "all of the history", Href: "/history"}}}
 	case len(terms) == 0 && s.Partly():
 		v.Empty = &views.Problem{Code: "none-seen", Heading: "None of the syncs that are kept is of an object that you may see.", Lines: []views.Text{s.Rights(s.First().Name)}}
 	default:
-		v.Empty = &views.Problem{Code: "no-match", Heading: "Nothing that is kept" + s.and() + " matches " + filter.Join(terms) + ".", Lines: s.notAsked(&search), Links: []views.Link{{Text: "all of the history", Href: "/history"}}}
+		v.Empty = &views.Problem{Code: "no-match", Heading: "Nothing that is kept" + s.and() + " matches " + filter.Join(terms) + ".", Lines: append(s.notAsked(&search), resultsAlone(&search)...), Links: []views.Link{{Text: "all of the history", Href: "/history"}}}
 	}
 	return s.historyPage(q, v), nil
 }
@@ -76,6 +76,15 @@ func (s *Pages) notAsked(q *telemetry.Query) (lines []views.Text) {
 		}
 	}
 	return lines
+}
+
+// resultsAlone says what is: means here, where it asks for what an object can be, too.
+func resultsAlone(q *telemetry.Query) []views.Text {
+	if !slices.ContainsFunc(q.Results, func(r telemetry.Result) bool { return r == telemetry.ResultFailed || r == telemetry.ResultWaiting }) {
+		return nil
+	}
+	return []views.Text{views.Say("Here, ").Code("is:").Plain(" asks how a sync ended, not how its object was. To find syncs that saw an object in trouble, search for one of the ").
+		Link("codes of its sentence", "/reasons").Plain(", such as ").Code("code:image-pull").Plain(".")}
 }
 
 func (s *Pages) historyPage(q *page.Query, v views.History) *page.Page {

@@ -15,7 +15,7 @@ import (
 
 const (
 	historyTerms = "Terms: a part of a name, NAMESPACE/PART, ns:, name:, loop:KIND, is:RESULT, class:, code:, leaf:QUESTION, asked:QUESTION=ANSWER (with _ for a space, and \\_ for _), cause:, error:TEXT, since: and until:. " +
-		"RESULT is wrote, unchanged, waiting, superseded, stale, unknown, failed, dropped or panicked, or what the list says of a sync, with _ for a space; \"unanswered\" is is:failed code:unanswered."
+		"RESULT is how the sync ended, not how its object was (see code:): wrote, unchanged, waiting, superseded, stale, unknown, failed, dropped or panicked, or what the list says of a sync, with _ for a space; \"unanswered\" is is:failed code:unanswered."
 	historyOnce = "Only the first term of each kind is searched for; several of is: find any of them."
 	historyHint = "Name, ns:shop, is:failed, cause:timer, error:quota, since:90m, until:03:12"
 	ownHint     = "Name, ns:shop, is:failed, asked:RR-3.may-go=no, code:image-pull, cause:timer, error:quota, since:90m, until:03:12"
