@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"text/tabwriter"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -264,6 +265,34 @@ func TestExplainSaysSinceWhen(t *testing.T) {
 	} {
 		if got := p.since(&c.finding); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.finding, got, c.want)
+		}
+	}
+}
+
+// TestExplainNamesWhatIsInTheWay: a message that several have stands there once, and of what is not named
+// at all there are not "more".
+func TestExplainNamesWhatIsInTheWay(t *testing.T) {
+	now := time.Date(2026, 11, 21, 3, 2, 24, 0, time.UTC)
+	pod := func(name, reason, message string) decision.Blocker {
+		return decision.Blocker{Kind: "Pod", Name: name, Reason: reason, Message: message, Since: now.Add(-time.Minute)}
+	}
+	for _, c := range []struct {
+		blockers []decision.Blocker
+		count    int64
+		want     string
+	}{
+		{nil, 2, ""},
+		{[]decision.Blocker{pod("a", "BackOff", "not found"), pod("b", "BackOff", "not found"), pod("c", "BackOff", "denied"), pod("d", "BackOff", "not found")}, 6,
+			"a  BackOff for 1m: not found\nb  BackOff for 1m\nc  BackOff for 1m: denied\nd  BackOff for 1m: not found\nand 2 more\n"},
+		{[]decision.Blocker{pod("a", "", "")}, 1, "a  not ready for 1m\n"},
+		{[]decision.Blocker{{Kind: "ReplicaSet", Name: "web-1", Since: now.Add(-time.Minute)}}, 1, "web-1  for 1m\n"},
+	} {
+		var out bytes.Buffer
+		p := printer{w: tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0), now: now}
+		p.blockers(decision.Held{Blockers: c.blockers, BlockerCount: c.count})
+		_ = p.w.Flush()
+		if got := strings.ReplaceAll(out.String(), "    ", ""); got != c.want {
+			t.Errorf("it prints %q, want %q", got, c.want)
 		}
 	}
 }

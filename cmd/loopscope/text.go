@@ -229,24 +229,38 @@ func (p *printer) held(held []decision.Held) {
 		if len(h.Unblocks) > 0 {
 			p.line("    unblocks %s", h.Unblocks.At(p.now))
 		}
-		for _, b := range h.Blockers {
-			p.line("    %s", strings.TrimSpace(b.Name+"  "+blocker(b, p.now)))
+		p.blockers(h)
+	}
+}
+
+// blockers are what is in the way, one by one as far as it is named.
+func (p *printer) blockers(h decision.Held) {
+	said := ""
+	for _, b := range h.Blockers {
+		if b.Message == said { // Pods of one template mostly wait for the same.
+			b.Message = ""
+		} else {
+			said = b.Message
 		}
-		if more := h.BlockerCount - int64(len(h.Blockers)); more > 0 {
-			p.line("    and %d more", more)
-		}
+		p.line("    %s", strings.TrimSpace(b.Name+"  "+blocker(b, p.now)))
+	}
+	if more := h.BlockerCount - int64(len(h.Blockers)); more > 0 && len(h.Blockers) > 0 {
+		p.line("    and %d more", more)
 	}
 }
 
 func blocker(b decision.Blocker, now time.Time) string {
 	text := b.Reason
+	if text == "" && b.Kind == "Pod" {
+		text = "not ready"
+	}
 	if !b.Since.IsZero() {
 		text += " for " + prose.Span(now.Sub(b.Since))
 	}
 	if b.Message != "" {
 		text += ": " + b.Message
 	}
-	return text
+	return strings.TrimSpace(text)
 }
 
 func (p *printer) actions(actions []decision.Action) {
