@@ -2,6 +2,7 @@ package web
 
 import (
 	"encoding/json"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -308,5 +309,30 @@ func TestTimerLeftOver(t *testing.T) {
 	}
 	if got := numbers(); len(got) > 0 {
 		t.Errorf("gone, it has the numbers %q", got)
+	}
+}
+
+// TestBrokenBound: more pods than there may be are shown as that.
+func TestBrokenBound(t *testing.T) {
+	w := newWorld(t, storyNow)
+	s := largeDeployment(w.now, "own", 6)
+	s.Want = 4
+	w.journal.Record(w.decideDeployment(s, script{}))
+	_, h := w.serve(nil)
+	_, raw := get(t, h.URL, "/deployments/shop/own")
+	d := parse(t, raw)
+	if got := d.one("dd.wait"); got != "6 > 5" {
+		t.Errorf("the number in colour is %q", got)
+	}
+}
+
+// TestFrontKeepsItsQuery: the first list is asked for what the front was.
+func TestFrontKeepsItsQuery(t *testing.T) {
+	_, h := newWorld(t, storyNow).serve(nil)
+	for path, want := range map[string]string{"/": "deployments", "/?theme=dark": "deployments?theme=dark", "/?q=web+is:failed": "deployments?q=web+is:failed"} {
+		res, _ := get(t, h.URL, path)
+		if got := res.Header.Get("Location"); res.StatusCode != http.StatusFound || strings.TrimPrefix(got, "/") != want {
+			t.Errorf("%s leads to %q, want %q", path, got, want)
+		}
 	}
 }

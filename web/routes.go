@@ -109,10 +109,14 @@ func (s *Server) routes() chi.Router {
 	return r
 }
 
-// front leads to the first list.
+// front leads to the first list, with what is asked of it.
 func (s *Server) front(w http.ResponseWriter, r *http.Request) {
 	// http.Redirect would lead to the root of the host, where the console may not be.
-	w.Header().Set("Location", string(views.At(views.WithPath(r.Context(), "/"), s.src.All().Href)))
+	to := string(views.At(views.WithPath(r.Context(), "/"), s.src.All().Href))
+	if r.URL.RawQuery != "" {
+		to += "?" + r.URL.RawQuery
+	}
+	w.Header().Set("Location", to)
 	w.WriteHeader(http.StatusFound)
 }
 

@@ -98,24 +98,26 @@ func (p *printer) end() error {
 }
 
 // signs are those of bounds as every terminal has them.
-var signs = map[string]string{"≤": "<=", "≥": ">="}
+var signs = map[string]string{"≤": "<=", "≥": ">=", "<": "<", ">": ">"}
 
 // numbers are those at the top of the page, with their bounds and without instants.
 func (p *printer) numbers(loop string, facts []decision.Fact) {
-	value := map[string]string{}
+	value := map[string]decision.Value{}
 	for _, f := range facts {
 		if _, instant := f.Value.Time(); !instant {
-			value[f.Name] = f.Value.String()
+			value[f.Name] = f.Value
 		}
 	}
 	var parts []string
 	for _, h := range app.Loops().Of(loop).Headlines {
-		if value[h.Fact] == "" {
+		is, known := value[h.Fact]
+		if !known || is.String() == "" {
 			continue
 		}
-		text := h.Label + " " + value[h.Fact]
-		if value[h.Bound] != "" {
-			text += " " + signs[h.Sign] + " " + value[h.Bound]
+		text := h.Label + " " + is.String()
+		if bound, known := value[h.Bound]; known {
+			sign, _ := h.Compare(is, bound)
+			text += " " + signs[sign] + " " + bound.String()
 		}
 		parts = append(parts, text)
 	}

@@ -193,6 +193,20 @@ type Headline struct {
 	Words string `json:"words,omitempty"`
 }
 
+// Compare is the sign between a value and its bound, and whether the bound is broken: "6 > 4" is no "6 ≤ 4".
+func (h *Headline) Compare(value, bound Value) (sign string, broken bool) {
+	n, counts := value.Int()
+	limit, limits := bound.Int()
+	switch {
+	case !counts || !limits:
+	case h.Sign == "≤" && n > limit:
+		return ">", true
+	case h.Sign == "≥" && n < limit:
+		return "<", true
+	}
+	return h.Sign, false
+}
+
 // PathOf is where a console has the pages of a loop's objects, and the list of them.
 func PathOf(loop string) string { return "/" + loop + "s" }
 

@@ -53,3 +53,25 @@ func TestIsLoopName(t *testing.T) {
 		}
 	}
 }
+
+// TestHeadlineCompare: a bound that is broken is not shown as one that holds.
+func TestHeadlineCompare(t *testing.T) {
+	for _, c := range []struct {
+		sign         string
+		value, bound int64
+		want         string
+		broken       bool
+	}{
+		{"≤", 3, 4, "≤", false}, {"≤", 4, 4, "≤", false}, {"≤", 6, 4, ">", true},
+		{"≥", 4, 3, "≥", false}, {"≥", 3, 3, "≥", false}, {"≥", 2, 3, "<", true}, {"", 6, 4, "", false},
+	} {
+		h := Headline{Sign: c.sign}
+		if sign, broken := h.Compare(Count("", c.value).Value, Count("", c.bound).Value); sign != c.want || broken != c.broken {
+			t.Errorf("%d %s %d is shown with %q, broken: %v", c.value, c.sign, c.bound, sign, broken)
+		}
+	}
+	h := Headline{Sign: "≤"}
+	if sign, broken := h.Compare(Text("", "b").Value, Text("", "a").Value); sign != "≤" || broken {
+		t.Errorf("of texts it is %q, broken: %v", sign, broken)
+	}
+}

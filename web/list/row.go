@@ -72,7 +72,8 @@ func headlines(l *decision.Loop, n facts.Numbers) string {
 		}
 		text := h.Label + " " + value.String()
 		if bound, found := n.Find(h.Bound); found {
-			text += " " + h.Sign + " " + bound.String()
+			sign, _ := h.Compare(value, bound)
+			text += " " + sign + " " + bound.String()
 		}
 		list = append(list, text)
 	}

@@ -148,8 +148,12 @@ func (s *Pages) keyNumbers(t *telemetry.Trace, tone views.Tone) []views.Number {
 			x.Value, x.Note = views.Text{}.Since(at), views.Say("ago")
 		}
 		if bound, ok := n.Find(k.Bound); ok {
-			x.Note = views.Say(k.Sign + " " + bound.String())
-			if bound.Equal(value) && tone != views.OK && tone != views.Idle {
+			sign, broken := k.Compare(value, bound)
+			x.Note = views.Say(sign + " " + bound.String())
+			switch {
+			case broken && tone != views.Failed:
+				x.Tone = views.Waiting
+			case broken, bound.Equal(value) && tone != views.OK && tone != views.Idle:
 				x.Tone = tone
 			}
 		}
