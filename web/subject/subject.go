@@ -154,8 +154,21 @@ func (s *Finder) NotFoundThen(o telemetry.Object, at time.Time, err error) error
 		return fmt.Errorf("read the history of %s: %w", o.Key(), err)
 	}
 	return answer.NewProblem(http.StatusNotFound, "not-then", "No sync of "+prose.Clip(o.Key(), 300)+" from that time is kept.",
-		views.Say("It was asked for ").Code(at.UTC().Format(time.RFC3339)).Plain("; the journal goes back to ").Clock(s.Window().Since).Plain(" UTC, and the history may go back farther.")).
+		views.Say("It was asked for ").Code(at.UTC().Format(time.RFC3339)).Plain("; "+s.keptSince(at))).
 		Link("The newest sync", address.Of(o)).Link("The history", "/history")
+}
+
+// keptSince says how far back anything is kept, and of a moment since then that the object had no sync by it.
+func (s *Finder) keptSince(at time.Time) string {
+	since := s.Window().Since
+	if oldest := s.Opts.Archive.State().Oldest; !oldest.IsZero() && oldest.Before(since) {
+		since = oldest
+	}
+	text := "syncs are kept since " + words.DayAndTime(since)
+	if at.Before(since) {
+		return text + "."
+	}
+	return text + ", and none of this object had started by then."
 }
 
 func badSync(text, back string) error {
