@@ -40,6 +40,9 @@ func TestStoryAcrossARestart(t *testing.T) {
 		if !ok {
 			t.Fatalf("%s: there is no story", name)
 		}
+		if b := story.Beats[1]; !c.standby && !b.At.Equal(s.traces[1].Ended) {
+			t.Errorf("the restart is told at %s, want the end of the sync before", b.At)
+		}
 		if diff := cmp.Diff(c.want, told(story)); diff != "" || (story.Counts.Restarts == 1) == c.standby {
 			t.Errorf("%s: %d restarts (-want +got):\n%s", name, story.Counts.Restarts, diff)
 		}

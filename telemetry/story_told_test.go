@@ -37,3 +37,24 @@ func TestWaitsOfQuietSyncs(t *testing.T) {
 		t.Errorf("with all syncs it waited %s before the last one", all.For)
 	}
 }
+
+// TestToldLeavesOutQuietSyncsAlone: a change that a sync of another object made is told, and so is the wait before a
+// quiet sync after which nothing was waited for.
+func TestToldLeavesOutQuietSyncsAlone(t *testing.T) {
+	of := func(seconds time.Duration) *telemetry.Waited {
+		return &telemetry.Waited{For: seconds * time.Second, Codes: []string{"starting"}}
+	}
+	hit := &telemetry.Hit{Object: web}
+	s := telemetry.Story{Beats: []telemetry.Beat{
+		{Kind: telemetry.BeatSync, Sync: hit, Waited: of(3), Quiet: true},
+		{Kind: telemetry.BeatChange, Sync: hit},
+		{Kind: telemetry.BeatSync, Sync: hit, Quiet: true},
+		{Kind: telemetry.BeatSync, Sync: hit},
+		{Kind: telemetry.BeatSync, Sync: hit, Waited: of(2)},
+		{Kind: telemetry.BeatSync},
+	}}
+	beats := s.Told(false)
+	if len(beats) != 4 || beats[0].Waited != nil || beats[1].Waited == nil || beats[1].Waited.For != 3*time.Second || beats[2].Waited.For != 2*time.Second {
+		t.Errorf("%+v", beats)
+	}
+}
