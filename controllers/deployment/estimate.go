@@ -40,6 +40,7 @@ var stuckWords = map[string]string{
 	etaOver: "its deadline has passed", etaEcho: "its own last write is not in the cache yet",
 	etaFar: "at the recorded pace it would take more than a year", etaLarge: "it has too many pods", heldPaused: "it is paused",
 	diagnosis.Terminating: "old pods are still terminating", diagnosis.SetTerminating: "the ReplicaSet of its template is being deleted",
+	diagnosis.Uncounted: "the status of its ReplicaSet does not count pods that are ready",
 }
 
 // endless are findings that no person has to act on and of which nobody knows how
@@ -98,7 +99,7 @@ func (v *view) unknowable() string {
 		return etaEcho
 	case v.s.Paused:
 		return heldPaused
-	case f != nil && (f.NeedsAction || endless[f.Code]):
+	case f != nil && (f.NeedsAction || endless[f.Code] || f.Code == diagnosis.Uncounted && !f.Usual):
 		return f.Code
 	case c != nil && c.Reason == reasonDeadline:
 		return etaOver
