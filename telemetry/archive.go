@@ -63,6 +63,8 @@ type Hit struct {
 	Text string `json:"text"`
 	// Error is the message of the sync's failure, "" where it did not fail.
 	Error string `json:"error,omitempty"`
+	// Plans is set where it decided to write, and nobody acts.
+	Plans bool `json:"plans,omitempty"`
 }
 
 // Hits is a page of a search. It may hold fewer than were asked for, or none, and

@@ -162,7 +162,7 @@ func (e *Excerpt) deleterOf(name written, t *Trace, c *Cause) *Trace {
 func (t *Trace) Hit(class Class) Hit {
 	h := Hit{
 		Epoch: t.Epoch, Seq: t.Seq, Object: t.Object, Started: t.Started, Took: t.Took(), Result: t.Result,
-		Class: class, Leaf: t.Leaf(), Code: t.Sentence.Code,
+		Class: class, Leaf: t.Leaf(), Code: t.Sentence.Code, Plans: t.Plans(),
 	}
 	if t.Sentence.Object != "" {
 		h.Text = t.Sentence.At(t.Ended)

@@ -98,10 +98,11 @@ type Beat struct {
 	// By is the kind of the loop that made a change, where it is one of this program that
 	// works on another object. Sync is the sync in which it did.
 	By string `json:"by,omitempty"`
-	// Sync, Writes and Held are of a sync.
-	Sync   *Hit            `json:"sync,omitempty"`
-	Writes []Write         `json:"writes,omitempty"`
-	Held   []decision.Held `json:"held,omitempty"`
+	// Sync, Writes and Held are of a sync, and Planned is what it would have written where nobody acts.
+	Sync    *Hit            `json:"sync,omitempty"`
+	Writes  []Write         `json:"writes,omitempty"`
+	Planned []Write         `json:"planned,omitempty"`
+	Held    []decision.Held `json:"held,omitempty"`
 	// Waited is the pause before a sync in which its object was held up.
 	Waited *Waited `json:"waited,omitempty"`
 	// Settles is set on the sync in which the Deployment was settled again.
@@ -261,7 +262,7 @@ func (e *Excerpt) beats(kin *kin, syncs []*Trace, last *Trace, settles bool, fro
 			}
 		}
 		hit := t.Hit(t.Class(DefaultSlow))
-		b := Beat{Kind: BeatSync, At: t.Started, Object: t.title(e.loops), Sync: &hit, Writes: t.Writes(e.loops), Held: t.held(), Settles: settles && t == last}
+		b := Beat{Kind: BeatSync, At: t.Started, Object: t.title(e.loops), Sync: &hit, Writes: t.Writes(e.loops), Planned: t.Planned(e.loops), Held: t.held(), Settles: settles && t == last}
 		b.Waited, b.Quiet = e.waited(before[t.Object], t), !b.Settles && (repeats(before[t.Object], t) || triedAgain(e.loops, undone[t.Object], t))
 		before[t.Object] = t
 		if t.Unanswered() || t.Wrote() {

@@ -128,11 +128,11 @@ func podChange(c *Cause) decision.Words {
 	return changes(w.Say("changed"), c.Fields)
 }
 
-// synced tells what a sync wrote, or why it wrote nothing.
+// synced tells what a sync wrote or, where nobody acts, would have written, or why it wrote nothing.
 func (b *Beat) synced() decision.Words {
 	w := subject(b.Object)
 	said := 0
-	for _, x := range joined(b.Writes) {
+	for _, x := range joined(slices.Concat(b.Writes, b.Planned)) {
 		if said++; said == 1 {
 			w = w.Say(": ")
 		} else {
@@ -147,6 +147,8 @@ func (b *Beat) synced() decision.Words {
 		w = w.Say(": held back ")
 	case said == 0 && b.Sync.Error != "":
 		return w.Say(": ").Quote(b.Sync.Error)
+	case said == 0 && b.Sync != nil && b.Sync.Plans:
+		return w.Say(": would have written")
 	case said == 0:
 		return w.Say(": nothing to write")
 	}
@@ -210,6 +212,8 @@ func (m *writeGroup) words() decision.Words {
 	switch done := cmp.Or(kindWords[m.Kind], m.Kind.Past()); {
 	case m.Taken():
 		w = w.Say(done + " ")
+	case m.State == decision.NotTried:
+		w = w.Say("would have " + cmp.Or(participles[done], done) + " ")
 	case m.State == decision.Unknown:
 		w = w.Say("may have " + cmp.Or(participles[done], done) + " ")
 	default:
@@ -255,7 +259,7 @@ func (m *writeGroup) told() []decision.Change {
 // answer says what the answer was to a write that was not taken.
 func (m *writeGroup) answer(w decision.Words) decision.Words {
 	switch {
-	case m.Taken():
+	case m.Taken(), m.State == decision.NotTried:
 		return w
 	case m.State == decision.Tolerated:
 		return w.Say(": it is already gone")

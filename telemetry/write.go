@@ -51,6 +51,42 @@ func (t *Trace) Writes(loops decision.Loops) []Write {
 	return list
 }
 
+// Planned is what a sync decided to write where nobody acts: in a process that watches or stands by. The
+// status is the last.
+func (t *Trace) Planned(loops decision.Loops) (list []Write) {
+	t.planned(func(a *decision.Action) {
+		o := &decision.Outcome{State: decision.NotTried}
+		if a != nil && ofPods(a) {
+			list = append(list, Write{Kind: a.Kind, Object: "Pod", Count: max(a.Count, int64(len(a.Victims))), State: o.State, Question: a.Question})
+			return
+		}
+		list = append(list, t.request(loops, a, o))
+	})
+	return list
+}
+
+// Plans reports whether there is any of that.
+func (t *Trace) Plans() (plans bool) {
+	t.planned(func(*decision.Action) { plans = true })
+	return plans
+}
+
+// planned visits what was decided and never tried, and the status with nil.
+func (t *Trace) planned(visit func(*decision.Action)) {
+	n := len(t.Rounds)
+	if t.Result != ResultUnchanged || t.Failure != nil || n == 0 || t.Loop == comparison {
+		return
+	}
+	if last := &t.Rounds[n-1]; len(last.Outcomes) == 0 {
+		for i := range last.Verdict.Actions {
+			visit(&last.Verdict.Actions[i])
+		}
+	}
+	if t.Report != nil && t.Report.Publish && t.Report.Outcome == nil {
+		visit(nil)
+	}
+}
+
 // Deleted reports whether the sync deleted that object.
 func (t *Trace) Deleted(loops decision.Loops, kind, namespace, name string) bool {
 	return t.did(loops, decision.ActionKind.Deletes, written{kind: kind, namespace: namespace, name: name})

@@ -326,6 +326,8 @@ type SyncRow struct {
 	Took   string    `json:"took"`
 	Cursor bool      `json:"-"`
 	Quiet  int       `json:"quiet,omitempty"`
+	// Plans is set where one would have written where nobody acts; Detail is what.
+	Plans bool `json:"-"`
 	// Syncs is how many there are, Sizes and Statuses how many wrote one.
 	Syncs    int `json:"syncs"`
 	Sizes    int `json:"sizes,omitempty"`

@@ -71,7 +71,22 @@ func foldRow(into *views.SyncRow, older views.SyncRow) {
 	}
 	first, _, _ := strings.Cut(older.Seqs, " to ")
 	into.Seqs = first + " to " + last
-	into.Did.Word, into.Why = "nothing to write, "+words.Digits(into.Quiet)+" times", "several"
+	if into.Plans = into.Plans || older.Plans; into.Detail != older.Detail {
+		into.Detail = ""
+	}
+	into.Did.Word, into.Why = quietWord(into), "several"
+}
+
+// quietWord is how syncs ended that wrote nothing.
+func quietWord(r *views.SyncRow) string {
+	switch {
+	case r.Quiet > 1 && r.Plans:
+		return "wrote nothing, " + words.Digits(r.Quiet) + " times"
+	case r.Quiet > 1:
+		return "nothing to write, " + words.Digits(r.Quiet) + " times"
+	default:
+		return r.Did.Word
+	}
 }
 
 // burstRow is a burst in one line: the first cause, and what all of it came to.
@@ -93,6 +108,9 @@ func burstRow(x *subject.Subject, burst []*telemetry.Trace) views.SyncRow {
 		if t.Report != nil && t.Report.Outcome != nil && facts.Taken(t.Report.Outcome) {
 			r.Statuses++
 		}
+		if t.Plans() {
+			r.Plans, r.Did, r.Detail = true, words.SyncMark(t), prose.Clip(words.Did(t), 200)
+		}
 		if t.Result != telemetry.ResultUnchanged && (worst == nil || worst.Result == telemetry.ResultWrote) {
 			worst = t
 		}
@@ -100,9 +118,7 @@ func burstRow(x *subject.Subject, burst []*telemetry.Trace) views.SyncRow {
 	r.Took = views.Took(took)
 	if worst == nil {
 		r.Quiet = len(burst)
-		if r.Quiet > 1 {
-			r.Did.Word = "nothing to write, " + words.Digits(r.Quiet) + " times"
-		}
+		r.Did.Word = quietWord(&r)
 		return r
 	}
 	r.Did, r.Detail = words.SyncMark(worst), burstDid(burst)

@@ -46,6 +46,25 @@ func TestBursts(t *testing.T) {
 	}
 }
 
+// TestBurstsOfAWatcher: what nobody wrote is told as long as it is the same.
+func TestBurstsOfAWatcher(t *testing.T) {
+	burst := func(seq uint64, to int64) []*telemetry.Trace {
+		a := decision.Action{Kind: decision.UpdateReplicaSet, Target: decision.Ref{Kind: "ReplicaSet", Name: "web-abc"}, Size: &decision.Size{From: 3, To: to}}
+		return []*telemetry.Trace{{Seq: seq, Result: telemetry.ResultUnchanged, Rounds: []decision.Round{{Verdict: decision.Verdict{Actions: []decision.Action{a}}}}}}
+	}
+	x := &subject.Subject{Cursor: burst(9, 5)[0]}
+	row := burstRow(x, burst(3, 5))
+	if row.Did.Word != "would write" || row.Detail != "would have scaled abc 3 → 5" {
+		t.Errorf("one is %+v", row)
+	}
+	if foldRow(&row, burstRow(x, burst(2, 5))); row.Did.Word != "wrote nothing, 2 times" || row.Detail != "would have scaled abc 3 → 5" {
+		t.Errorf("two alike are %+v", row)
+	}
+	if foldRow(&row, burstRow(x, burst(1, 4))); row.Did.Word != "wrote nothing, 3 times" || row.Detail != "" {
+		t.Errorf("with another one they are %+v", row)
+	}
+}
+
 // TestOlderTimers: a timer of a sync before the newest runs on until one fires,
 // and the page says that it is the one that wakes the loop.
 func TestOlderTimers(t *testing.T) {

@@ -38,7 +38,7 @@ func (s *Teller) LastKnownLine(t *telemetry.Trace) views.Text {
 // syncOf is which sync that was, what triggered it and what it wrote.
 func (s *Teller) syncOf(t *telemetry.Trace) views.Text {
 	line := views.Say(" (").Link("sync "+words.Digits(t.Seq), address.Sync(t)).Plain("), triggered by ").Join(s.wokenBy(t)).Plain("; ")
-	if t.Wrote() {
+	if t.Wrote() || t.Plans() {
 		return line.Plain("it " + words.Did(t))
 	}
 	return line.Plain(words.SyncMark(t).Word)

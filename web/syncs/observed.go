@@ -41,7 +41,7 @@ func Expects(snap *replicaset.Snapshot) views.Text {
 func (s *Teller) Headline(t *telemetry.Trace) views.Text {
 	text := views.Say("Sync " + words.Digits(t.Seq) + " of ").Code(t.Key()).Plain(" ")
 	switch {
-	case t.Wrote():
+	case t.Wrote(), t.Plans():
 		text = text.Plain(words.Did(t))
 	case t.Failure != nil && words.SyncMark(t) == words.StateMark(decision.Unanswered):
 		text = text.Plain("got no answer: ").Code(prose.Clip(t.Failure.Message, 160))

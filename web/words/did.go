@@ -22,7 +22,7 @@ type deed struct {
 	note       string // what a deed has that is of one write alone
 }
 
-// Did says in a few words what a sync did: "created 3 pods and updated the status".
+// Did says in a few words what a sync did, "created 3 pods and updated the status", or would have done where nobody acts.
 func Did(t *telemetry.Trace) string {
 	list := deedsOf(t)
 	if t.Report != nil && t.Report.Outcome != nil && t.Report.Outcome.State == decision.Written {
@@ -33,6 +33,8 @@ func Did(t *telemetry.Trace) string {
 		return said(list, mostDeeds)
 	case t.Wrote():
 		return "wrote"
+	case t.Plans():
+		return "would have " + said(plannedBy(t), mostDeeds)
 	default:
 		return SyncMark(t).Word
 	}
@@ -107,6 +109,20 @@ func deedsOf(syncs ...*telemetry.Trace) (list []deed) {
 				}
 			}
 		}
+	}
+	return list
+}
+
+// plannedBy are the deeds that a sync would have done.
+func plannedBy(t *telemetry.Trace) (list []deed) {
+	last := &t.Rounds[len(t.Rounds)-1]
+	for i := range last.Verdict.Actions {
+		if a := &last.Verdict.Actions[i]; len(last.Outcomes) == 0 {
+			list = joinDeed(list, deedOf(a, &decision.Outcome{Done: max(a.Count, int64(len(a.Victims)))}))
+		}
+	}
+	if t.Report != nil && t.Report.Publish && t.Report.Outcome == nil {
+		list = append(list, deed{verb: "updated", kind: "the status"})
 	}
 	return list
 }

@@ -60,6 +60,32 @@ func TestDid(t *testing.T) {
 	}
 }
 
+// TestWouldHave: a sync that decided where nobody acts says what it would have done, in all the places that say what one did.
+func TestWouldHave(t *testing.T) {
+	untried := func(status bool, actions ...decision.Action) *telemetry.Trace {
+		x := did(false, actions...)
+		x.Result, x.Rounds[0].Outcomes = telemetry.ResultUnchanged, nil
+		if status {
+			x.Report = &decision.Report{Publish: true}
+		}
+		return x
+	}
+	for want, x := range map[string]*telemetry.Trace{
+		"would have updated the status": untried(true),
+		"would have scaled def 4 → 3":   untried(false, sized(decision.UpdateReplicaSet, "web-def", 4, 3)),
+		"would have created 5 pods, deleted 2 pods and updated the status": untried(true, counted(decision.CreatePods, 5),
+			decision.Action{Kind: decision.DeletePods, Victims: make([]decision.Victim, 2)}),
+	} {
+		hit := x.Hit(telemetry.ClassQuiet)
+		if got := Did(x); got != want || SyncMark(x).Word != "would write" || HitMark(&hit) != SyncMark(x) {
+			t.Errorf("%q, want %q; %v, %v", got, want, SyncMark(x), HitMark(&hit))
+		}
+	}
+	if later := untried(false); Did(later) != "nothing to write" || SyncMark(later).Word != "nothing to write" {
+		t.Errorf("one that decided nothing: %q", Did(later))
+	}
+}
+
 // TestDidWrites: the writes of a step in a chain are said alike, each with its first change.
 func TestDidWrites(t *testing.T) {
 	write := func(kind decision.ActionKind, object string, changes ...decision.Change) telemetry.Write {

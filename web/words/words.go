@@ -130,10 +130,16 @@ func ResultNamed(word string) (telemetry.Result, bool) {
 	return "", false
 }
 
+// wouldWrite is the mark of a sync that decided to write where nobody acts.
+var wouldWrite = views.Mark{Tone: views.Idle, Word: "would write"}
+
 // SyncMark says how a sync ended. One that failed for want of an API server got no no.
 func SyncMark(t *telemetry.Trace) views.Mark {
 	if t.Result == telemetry.ResultFailed && t.Unanswered() {
 		return StateMark(decision.Unanswered)
+	}
+	if t.Plans() {
+		return wouldWrite
 	}
 	return ResultMark(t.Result)
 }
@@ -142,6 +148,9 @@ func SyncMark(t *telemetry.Trace) views.Mark {
 func HitMark(h *telemetry.Hit) views.Mark {
 	if h.Result == telemetry.ResultFailed && h.Code == telemetry.CodeUnanswered {
 		return StateMark(decision.Unanswered)
+	}
+	if h.Plans {
+		return wouldWrite
 	}
 	return ResultMark(h.Result)
 }
