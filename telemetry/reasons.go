@@ -22,6 +22,8 @@ const (
 	CodeUnobserved = "unobserved"
 	// CodeUnanswered is the sentence of one for which no API server served, as the loops have it, too.
 	CodeUnanswered = "unanswered"
+	// CodeOverdue is what is said in a process that watches of an object whose writes nobody makes.
+	CodeOverdue = "overdue"
 )
 
 var because = decision.Because
@@ -31,9 +33,10 @@ const nothing = "No action needed."
 // WorkerReasons are the codes that no question gives: those of the worker
 // around the loops, of its queue and of traces as a whole.
 var WorkerReasons = []decision.Reasons{
-	{Scope: "worker", Kind: "sentence", Doc: "The situation of an object of which nothing could be observed: `sentence.code` of a trace.", List: []decision.Reason{
+	{Scope: "worker", Kind: "sentence", Doc: "The situation of an object of which nothing could be observed, `sentence.code` of a trace, or for which nobody acts.", List: []decision.Reason{
 		because(CodeUnobserved, "The sync ended before it could decide: observing failed, or something panicked.", "It is tried again with back-off.", "The next try.", "Read the failure of the sync. A panic is a defect of this program: its trace has the snapshot that reproduces it."),
 		because(CodeUnanswered, "No API server answers, or it has lost its etcd or does not accept the credentials, so the sync ended before it could decide.", "It is tried again with back-off.", "An API server serves again: then it is tried at once.", "Look at the API server and its etcd: `kubectl get --raw /readyz?verbose`."),
+		because(CodeOverdue, "In a process that only watches: a write that its object, or one that it controls, calls for has been due for more than half a minute, and no controller has made it.", "Nothing happens for the object until somebody acts on it.", "The controller that acts makes the write.", "Check that kube-controller-manager runs, that its loop is not switched off, and what its log says; the page Shadow lists all that is due."),
 	}},
 	{Scope: "worker", Kind: "timer", Doc: "What the worker looks again for, beside the loop's own timers.", List: []decision.Reason{
 		because(CodeBackoff, "The sync failed and is tried again.", "Nothing happens for the object, unless an event comes first.", "The time is over.", "Read the failure of the last sync."),

@@ -85,9 +85,9 @@ type Shadow struct {
 	Rehashes func() bool
 
 	loops decision.Loops
+	due   *dueWrites
 
 	mu       sync.Mutex
-	due      map[Object]map[string]Difference // what nobody has written yet
 	last     *lookBack
 	gap      time.Time // when the last missed syncs were over; zero for none
 	budget   budget
@@ -170,7 +170,7 @@ type Difference struct {
 
 // NewShadow returns one that has compared nothing yet.
 func NewShadow(loops decision.Loops) *Shadow {
-	return &Shadow{loops: loops, due: map[Object]map[string]Difference{}, last: newLookBack(), budget: newBudget(time.Now), agreed: map[string]int{}, counts: map[counted]map[ShadowVerdict]uint64{}}
+	return &Shadow{loops: loops, due: newDueWrites(), last: newLookBack(), budget: newBudget(time.Now), agreed: map[string]int{}, counts: map[counted]map[ShadowVerdict]uint64{}}
 }
 
 // Run compares until ctx ends. It is called once.
@@ -186,13 +186,9 @@ func (s *Shadow) State(now time.Time) ShadowState {
 	state := s.state
 	state.Differences = slices.Clone(s.state.Differences)
 	overdue := map[counted]uint64{}
-	for _, waits := range s.due {
-		for _, d := range waits {
-			if now.Sub(d.At) > ShadowWithin {
-				state.Differences = append(state.Differences, d)
-				overdue[d.counted()]++
-			}
-		}
+	for _, d := range s.due.late(now, ShadowWithin) {
+		state.Differences = append(state.Differences, d)
+		overdue[d.counted()]++
 	}
 	slices.SortStableFunc(state.Differences, func(a, b Difference) int {
 		return cmp.Or(b.At.Compare(a.At), strings.Compare(a.Object.Key(), b.Object.Key()), strings.Compare(a.Target, b.Target))

@@ -29,7 +29,7 @@ func (s *Shadow) skip(missed uint64, batch []*Trace) {
 	if n := len(batch); n > 0 {
 		s.gap = batch[n-1].Ended
 	}
-	clear(s.due) // What became of it was perhaps among those.
+	s.due.clear() // What became of it was perhaps among those.
 	s.last, s.suspects, s.nobodys, s.judged = newLookBack(), nil, nil, nil
 }
 
@@ -42,6 +42,9 @@ func (s *Shadow) add(t *Trace) {
 	s.conclusive(t.Ended)
 	seen := s.observe(t)
 	for _, o := range seen {
+		if !s.foreignWrite(o.cause) {
+			s.due.seen(o.cause)
+		}
 		s.judge(t, o)
 	}
 	s.expect(t, seen)
@@ -218,8 +221,7 @@ func (s *Shadow) note(x *suspect, d Difference) {
 // same object: it is due until one of them no longer says so. seen are the writes that came with it.
 func (s *Shadow) expect(t *Trace, seen []observed) {
 	s.state.Syncs++
-	before, now := s.due[t.Object], map[string]Difference{}
-	delete(s.due, t.Object)
+	before, now := s.due.get(t.Object), map[string]Difference{}
 	if n := len(t.Rounds); n > 0 && !t.Gone {
 		for _, p := range s.loops.Of(t.Loop).Foretell(t.Name, &t.Rounds[n-1].Verdict, t.Report) {
 			if snapshot, refuses := s.decoded(t).(decision.Refusing); refuses && snapshot.Refused(&p) {
@@ -235,11 +237,8 @@ func (s *Shadow) expect(t *Trace, seen []observed) {
 	}
 	if len(now) == 0 {
 		s.state.Silent++
-		return
 	}
-	if len(s.due) < maxPredictions {
-		s.due[t.Object] = now
-	}
+	s.due.put(t.Object, Object{s.loops.Of(t.Loop).Owner, t.Namespace, t.Owner}, now)
 }
 
 // progress reports whether the other controller has just made or deleted one of the same sort: it does so one after

@@ -305,12 +305,12 @@ func TestShadowTime(t *testing.T) {
 	}
 	refused := set("11", 5, 6)
 	refused.Refuses = true
-	if w.on(refused); len(w.shadow.due) != 0 {
-		t.Errorf("refused, and due: %+v", w.shadow.due)
+	if w.on(refused); len(w.shadow.due.of) != 0 {
+		t.Errorf("refused, and due: %+v", w.shadow.due.of)
 	}
 	gone := *w.on(set("11", 5, 6))
 	gone.Gone = true
-	if w.shadow.Add([]*Trace{&gone}, 0); len(w.shadow.due) != 0 {
+	if w.shadow.Add([]*Trace{&gone}, 0); len(w.shadow.due.of) != 0 {
 		t.Error("something is due of a Deployment that is gone")
 	}
 }
@@ -445,10 +445,10 @@ func TestShadowIsBounded(t *testing.T) {
 		t.Errorf("after a gap: %+v", st)
 	}
 	for i := range maxPredictions {
-		w.shadow.due[object(fmt.Sprint(i))] = nil
+		w.shadow.due.of[object(fmt.Sprint(i))] = dueOf{}
 	}
-	if w.on(set("1", 3, 5)); len(w.shadow.due) != maxPredictions {
-		t.Errorf("%d predictions, want %d", len(w.shadow.due), maxPredictions)
+	if w.on(set("1", 3, 5)); len(w.shadow.due.of) != maxPredictions {
+		t.Errorf("%d predictions, want %d", len(w.shadow.due.of), maxPredictions)
 	}
 }
 

@@ -28,6 +28,8 @@ type entry struct {
 	key   string
 	place int    // of its outcome
 	queue string // what is:… calls the state of its key
+	// overdue is since when a write of it has been due for too long; zero for none.
+	overdue time.Time
 	// drawn is the row as it was drawn last, and picture its sizes over time, which the
 	// object's later entries go on using.
 	drawn   atomic.Pointer[drawnRow]
@@ -120,6 +122,7 @@ func (s *Pages) rows(loop string) list {
 		l.mark(changed, now, s.Outage())
 		if look {
 			l.markQueued(changed, keys)
+			s.markOverdue(l, changed, now)
 		}
 		s.amend(l, changed, keys, now)
 	}
@@ -161,6 +164,15 @@ func (l *listing) mark(changed map[telemetry.Object]bool, now time.Time, o sourc
 func (l *listing) markQueued(changed map[telemetry.Object]bool, keys source.KeyStates) {
 	for _, e := range l.list.entries {
 		if e.queue != words.Queue(keys.Of(e.key)) {
+			changed[e.Trace.Object] = true
+		}
+	}
+}
+
+// markOverdue adds those of which a write has become overdue, or is so no more.
+func (s *Pages) markOverdue(l *listing, changed map[telemetry.Object]bool, now time.Time) {
+	for _, e := range l.list.entries {
+		if !e.overdue.Equal(s.Overdue(e.Trace, now)) {
 			changed[e.Trace.Object] = true
 		}
 	}
@@ -220,7 +232,7 @@ func (s *Pages) entryOf(r telemetry.Row, now time.Time, keys source.KeyStates) *
 	said, since := s.SaidSince(r, now)
 	_, place := words.OutcomeOf(said.Tone)
 	e := &entry{Row: r, said: said, id: address.Row(t.Object), key: t.Key(), place: place, s: s, picture: new(atomic.Pointer[drawnSpark])}
-	e.SinceTone, e.queue = since, words.Queue(keys.Of(e.key))
+	e.SinceTone, e.queue, e.overdue = since, words.Queue(keys.Of(e.key)), s.Overdue(t, now)
 	return e
 }
 

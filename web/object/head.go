@@ -52,7 +52,9 @@ func (s *Pages) head(q *page.Query, x *subject.Subject, coming words.Coming) vie
 		h.Lead = h.Lead.Still(at)
 		return h
 	}
-	h.Estimate = estimateView(s.Estimate(t))
+	if s.Overdue(t, at).IsZero() {
+		h.Estimate = estimateView(s.Estimate(t))
+	}
 	if x.OnList {
 		cut.Freeze(&h, t, q.Now)
 	}

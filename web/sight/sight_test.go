@@ -402,6 +402,12 @@ func TestStates(t *testing.T) {
 	if len(sh.Differences) != 1 || sh.Differences[0].Object.Namespace != "a" || sh.Syncs != 7 {
 		t.Errorf("the comparison is %+v", sh)
 	}
+	due := s.Due(func(o telemetry.Object) []telemetry.Difference {
+		return []telemetry.Difference{{Object: o}, {Object: object("pile", "a", "y")}}
+	})
+	if seen, hidden := due(object("pile", "a", "x")), due(object("pile", "b", "x")); len(seen) != 2 || len(hidden) != 1 || hidden[0].Object.Name != "y" {
+		t.Errorf("due are %+v and %+v", seen, hidden)
+	}
 	for of, want := range map[string]string{"Pile a/x": "Pile a/x", "Pile b/x": "", "Secret b/x": "", "": ""} {
 		if r := s.Rival(func() telemetry.Rival { return telemetry.Rival{Writes: 3, Object: of} })(); r.Object != want || r.Writes != 3 {
 			t.Errorf("of %s it is %+v", of, r)

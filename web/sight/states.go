@@ -102,6 +102,16 @@ func (s *Scope) Shadow(all func() telemetry.ShadowState) func() telemetry.Shadow
 	}
 }
 
+// Due is what nobody has written yet of an object and of those that it controls, as far as the viewer may see them.
+func (s *Scope) Due(all func(telemetry.Object) []telemetry.Difference) func(telemetry.Object) []telemetry.Difference {
+	if s == nil || all == nil {
+		return all
+	}
+	return func(o telemetry.Object) []telemetry.Difference {
+		return slices.DeleteFunc(all(o), func(d telemetry.Difference) bool { return !s.Sees(d.Object) })
+	}
+}
+
 func (s *Scope) seesEvents(namespace string) bool {
 	return s.may(question{resource: decision.Events}) || s.may(question{resource: decision.Events, namespace: namespace})
 }

@@ -17,7 +17,7 @@ func (s *Source) Notice() *views.Notice {
 	if s.Opts.Recording != nil {
 		return s.Opts.Recording.notice()
 	}
-	o, blind, l, rival := s.Outage(), s.Opts.Blind(), s.Opts.Leadership(), s.Opts.Rival()
+	o, blind, l, rival, stall := s.Outage(), s.Opts.Blind(), s.Opts.Leadership(), s.Opts.Rival(), s.Opts.Stall()
 	switch {
 	case o.On:
 	case len(blind) > 0:
@@ -26,6 +26,8 @@ func (s *Source) Notice() *views.Notice {
 		return standbyNotice(l, s.Opts.Now())
 	case rival.Writes > 0:
 		return rivalNotice(rival)
+	case stall.Decisions > 0:
+		return stallNotice(&stall, s.Opts.Started, s.Opts.Now())
 	default:
 		if n := tookOverNotice(l, s.Opts.Now()); n != nil || !s.Opts.Unguarded {
 			return n
@@ -39,7 +41,7 @@ func (s *Source) Notice() *views.Notice {
 // about it, what.
 func (s *Source) outageText(o Outage) views.Text {
 	text := views.Say("Since ").Clock(o.Began).Plain(", for ").Since(o.Began).
-		Plain(". What is shown is the last known state, and nothing can be written." + s.due(o.Lack))
+		Plain(". What is shown is the last known state, and nothing can be written." + s.pending(o.Lack))
 	if o.Error != "" {
 		text = text.Plain(" ").Code(prose.Clip(o.Error, 200))
 	}

@@ -99,6 +99,10 @@ type Options struct {
 	// Shadow returns how decisions compare with those of another controller; nil
 	// where this process acts, or is none.
 	Shadow func() telemetry.ShadowState
+	// Due returns what nobody has written yet of an object and of those that it controls, and Stall what
+	// has been due for so long that everybody should know; nil where Shadow is.
+	Due   func(telemetry.Object) []telemetry.Difference
+	Stall func() telemetry.Stall
 	// Tally counts the answers; nil for one that counts nothing.
 	Tally *telemetry.Tally
 	// Unguarded is set where everybody on this machine may read the console, which every page says.
@@ -187,6 +191,12 @@ func (o Options) WithDefaults() Options {
 	}
 	if o.Start == nil {
 		o.Start = func() []telemetry.StartStep { return nil }
+	}
+	if o.Due == nil {
+		o.Due = func(telemetry.Object) []telemetry.Difference { return nil }
+	}
+	if o.Stall == nil {
+		o.Stall = func() telemetry.Stall { return telemetry.Stall{} }
 	}
 	if o.Rival == nil {
 		o.Rival = func() telemetry.Rival { return telemetry.Rival{} }

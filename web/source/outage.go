@@ -113,9 +113,9 @@ func (o Outage) FreezeLanes(v *views.Scope, t *telemetry.Trace) {
 	}
 }
 
-// due says whose writes wait for the API server: they got no answer, are held back for
+// pending says whose writes wait for the API server: they got no answer, are held back for
 // a moment, or have been sent.
-func (s *Source) due(lack telemetry.Lack) string {
+func (s *Source) pending(lack telemetry.Lack) string {
 	if s.waits() {
 		return "" // Whoever writes here is another process.
 	}

@@ -7,12 +7,45 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // Said is what is to be said of a trace now: its sentence, until the clock
-// alone makes another of it.
+// alone makes another of it, or what is due has been so for too long.
 func (s *Source) Said(t *telemetry.Trace, now time.Time) decision.Sentence {
-	return s.told(t, now).Sentence
+	said := s.told(t, now).Sentence
+	for _, d := range s.due(t) {
+		turns := d.At.Add(telemetry.ShadowStalls)
+		if turns.Before(now) {
+			return words.Overdue(said, t.Object, &d)
+		}
+		said.NoteChange(turns.Add(time.Millisecond), now)
+	}
+	return said
+}
+
+// due is what nobody has written yet of the object of a sync; none of one that is not its newest.
+func (s *Source) due(t *telemetry.Trace) []telemetry.Difference {
+	due := s.Opts.Due(t.Object)
+	if len(due) == 0 {
+		return nil
+	}
+	if newest, ok := s.Journal.Board().Get(t.Object); !ok || newest.Epoch != t.Epoch || newest.Seq != t.Seq {
+		return nil
+	}
+	return due
+}
+
+// Overdue is since when a write of an object has been due that its newest sync would have made, or one of those that
+// it controls; zero where none has been for long.
+func (s *Source) Overdue(t *telemetry.Trace, now time.Time) time.Time {
+	now, _ = s.Outage().AsOf(t, now)
+	for _, d := range s.due(t) {
+		if d.At.Add(telemetry.ShadowStalls).Before(now) {
+			return d.At
+		}
+	}
+	return time.Time{}
 }
 
 // Diagnosis is what keeps the pods of a trace's object, as the sentence of that instant names it.

@@ -35,7 +35,8 @@ func New(o Options, scope *sight.Scope) *Source {
 	s := &Source{Journal: sight.NewJournal(o.Journal, scope), Loops: o.Journal.Loops(), scope: scope}
 	o.Archive, o.Warnings = scope.Archive(o.Archive), scope.Warnings(o.Warnings)
 	o.Others = scope.Others(o.Others)
-	o.Loops, o.Queue, o.Shadow, o.Rival = scope.Loops(o.Loops), scope.Queue(o.Queue), scope.Shadow(o.Shadow), scope.Rival(o.Rival)
+	o.Loops, o.Queue, o.Rival = scope.Loops(o.Loops), scope.Queue(o.Queue), scope.Rival(o.Rival)
+	o.Shadow, o.Due = scope.Shadow(o.Shadow), scope.Due(o.Due)
 	o.Journal = nil
 	s.Opts = o
 	return s

@@ -12,8 +12,8 @@ import (
 // filtered are the options that tell of objects: New lets through what the viewer may see. ofProcess
 // tell of this process alone, or of what is the same for everybody.
 var (
-	filtered  = []string{"Journal", "Archive", "Loops", "Queue", "Shadow", "Rival", "Warnings", "Others"}
-	ofProcess = []string{"Rules", "ReleaseRules", "Features", "Server", "Elsewhere", "untold", "Checks", "Healthy", "Blind", "Start", "Component", "Controllers", "Gatherer", "Readers", "Cluster", "Version", "Namespace", "Mode",
+	filtered  = []string{"Journal", "Archive", "Loops", "Queue", "Shadow", "Due", "Rival", "Warnings", "Others"}
+	ofProcess = []string{"Rules", "ReleaseRules", "Features", "Server", "Elsewhere", "untold", "Checks", "Healthy", "Blind", "Start", "Component", "Controllers", "Gatherer", "Readers", "Cluster", "Version", "Namespace", "Mode", "Stall",
 		"Leadership", "Started", "Memory", "Hosts", "Logger", "Now", "Tally", "Recording", "Viewer", "Unguarded", "Profiling", "MaxReaders", "WriteTimeout", "SilentAfter"}
 )
 

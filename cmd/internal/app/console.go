@@ -11,7 +11,7 @@ import (
 
 // consoleOptions are those of a console that shows the syncs of a journal.
 func (a *App) consoleOptions(journal *telemetry.Journal, tally *telemetry.Tally) web.Options {
-	return web.Options{
+	o := web.Options{
 		Shadow:       a.shadowState(),
 		Profiling:    a.opts.Profiling,
 		Journal:      journal,
@@ -44,6 +44,10 @@ func (a *App) consoleOptions(journal *telemetry.Journal, tally *telemetry.Tally)
 		Logger:       a.opts.Logger,
 		Archive:      a.archive,
 	}
+	if a.shadow != nil {
+		o.Due, o.Stall = a.shadow.Due, func() telemetry.Stall { return a.shadow.Stall(a.seenUntil()) }
+	}
+	return o
 }
 
 // seenUntil is up to when somebody's writes have been seen. In an outage nobody can write, and nothing
@@ -54,6 +58,8 @@ func seenUntil(server telemetry.ServerState, now time.Time) time.Time {
 	}
 	return now
 }
+
+func (a *App) seenUntil() time.Time { return seenUntil(a.cluster.server(), a.opts.Clock.Now()) }
 
 // mode is what the loops do to the cluster.
 func (a *App) mode() engine.Mode {
@@ -68,5 +74,5 @@ func (a *App) shadowState() func() telemetry.ShadowState {
 	if a.shadow == nil {
 		return nil
 	}
-	return func() telemetry.ShadowState { return a.shadow.State(seenUntil(a.cluster.server(), a.opts.Clock.Now())) }
+	return func() telemetry.ShadowState { return a.shadow.State(a.seenUntil()) }
 }

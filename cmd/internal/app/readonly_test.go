@@ -97,6 +97,23 @@ func TestWatchingRefusesWrites(t *testing.T) {
 	}
 }
 
+// TestConsoleOfAWatcherKnowsWhatIsDue, and that of a process that acts has nobody to wait for.
+func TestConsoleOfAWatcherKnowsWhatIsDue(t *testing.T) {
+	for _, watch := range []bool{true, false} {
+		a, err := New(Options{Config: nowhere(), Listen: "127.0.0.1:0", Logger: quiet(), Watch: watch})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := a.consoleOptions(a.journal, a.tally)
+		if (o.Due != nil) != watch || (o.Stall != nil) != watch {
+			t.Errorf("watching %t: %t, %t", watch, o.Due != nil, o.Stall != nil)
+		}
+		if watch && (len(o.Due(telemetry.Object{Loop: "deployment", Name: "web"})) != 0 || o.Stall() != telemetry.Stall{}) {
+			t.Error("something is due before the first sync")
+		}
+	}
+}
+
 // TestNothingIsOverdueInAnOutage: nobody could write what is due then.
 func TestNothingIsOverdueInAnOutage(t *testing.T) {
 	now := time.Date(2026, 3, 4, 3, 0, 0, 0, time.UTC)
