@@ -63,7 +63,7 @@ var WorkerReasons = []decision.Reasons{
 	}},
 	{Scope: "worker", Kind: "result", Doc: "How a sync ended: `result` of a trace, and the label outcome of metrics.", List: []decision.Reason{
 		because(string(ResultWrote), "At least one write was taken by the API server.", "The loop waits for the echo.", "The echo brings the next sync.", nothing),
-		because(string(ResultUnchanged), "There was nothing to write.", "The loop waits for the next event or timer.", "The next event.", nothing),
+		because(string(ResultUnchanged), "There was nothing to write, or what it decided is for another process to write.", "The loop waits for the next event or timer.", "The next event.", nothing),
 		because(string(ResultWaiting), "Nothing was decided: a write of our own is not in the cache yet.", "It counts neither as a try nor as a failure.", "The echo, or a timer.", "Look at the lag of the caches if it persists."),
 		because(string(ResultSuperseded), "A newer write of ours to the object exists, so nothing was sent.", "It counts neither as a try nor as a failure.", "The echo of that write.", nothing),
 		because(string(ResultStale), "Another writer was first.", "It is tried again with back-off.", "The next sync decides on the newer version.", "Look at the manager that is named. Two programs must not write the same field."),

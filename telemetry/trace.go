@@ -130,7 +130,7 @@ type Result string
 const (
 	// ResultWrote: at least one write was taken by the API server.
 	ResultWrote Result = "wrote"
-	// ResultUnchanged: nothing to write.
+	// ResultUnchanged: nothing to write, or nothing that this process writes.
 	ResultUnchanged Result = "unchanged"
 	// ResultWaiting: nothing decided, a write of our own is not in the cache yet.
 	ResultWaiting Result = "waiting"
