@@ -199,8 +199,8 @@ func (p *teller) clock(w decision.Words) decision.Words {
 	return w.Say("; deadline in ").Until(at)
 }
 
-// tries adds where the worker stands with retries.
-func (p *teller) tries() decision.Words {
+// tries adds where the worker stands with retries, and what is said of the last one.
+func (p *teller) tries(last string) decision.Words {
 	var w decision.Words
 	if p.try.Number == 0 {
 		return w.Say("It will be retried")
@@ -215,7 +215,7 @@ func (p *teller) tries() decision.Words {
 		w = w.Say(", again in ").Until(p.try.Next)
 	}
 	if p.try.Limit > 0 {
-		w = w.Say("; after the last try it is not retried until something changes")
+		w = w.Say(last)
 	}
 	return w
 }

@@ -1,6 +1,7 @@
 package deployment
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/loopscope/loopscope/controllers/diagnosis"
@@ -54,15 +55,38 @@ func (p *teller) dropped() bool {
 	if !p.try.Dropped {
 		return false
 	}
+	const looks = "Looks again when it or a ReplicaSet changes, or at the next resync"
 	lead := words("dropped after ").Count("tries", p.try.Limit).Say(prose.Plural(p.try.Limit, " try", " tries"))
 	if kind, target, o := p.outcome(decision.Refused); o != nil && o.Failure != nil {
-		lead = append(lead.Say(", the last error: "), refusedWrite(kind, target, o.Failure.Message)...)
-	} else if f := p.last.Failed(); f != nil && f.Failure != nil {
-		lead = lead.Say(", the last error: ").Quote(f.Failure.Message)
-	} else if p.last.Verdict.Invalid != "" {
-		lead = lead.Say(", the last error: ").Quote(p.last.Verdict.Invalid)
+		return p.fails("dropped", p.droppedFor(lead, kind, target, o.Failure.Message), touched(o.Failure.Message).Say(looks))
 	}
-	return p.fails("dropped", p.fit(lead), words("Looks again when it or a ReplicaSet changes, or at the next resync"))
+	switch f := p.last.Failed(); {
+	case f != nil && f.Failure != nil:
+		return p.fails("dropped", p.fit(lead.Say(lastError).Quote(f.Failure.Message)), touched(f.Failure.Message).Say(looks))
+	case p.last.Verdict.Invalid != "":
+		lead = lead.Say(lastError).Quote(p.last.Verdict.Invalid)
+	}
+	return p.fails("dropped", p.fit(lead), words(looks))
+}
+
+const lastError = ", the last error: "
+
+// droppedFor adds the refusal that it was dropped for; of a permission, who lacks it is enough.
+func (p *teller) droppedFor(lead decision.Words, kind decision.ActionKind, target decision.Ref, message string) decision.Words {
+	all := append(slices.Clone(lead).Say(lastError), refusedWrite(kind, target, message)...)
+	if who, ok := diagnosis.MayNot(message); ok && diagnosis.Length(all) > longLead {
+		return append(lead.Say(": "), who...)
+	}
+	return p.fit(all)
+}
+
+// touched is what somebody has to do for one that is dropped: that its cause has ended wakes nobody.
+func touched(message string) decision.Words {
+	mended := "resolved"
+	if _, lacking := diagnosis.MayNot(message); lacking {
+		mended = "granted"
+	}
+	return words("Needs action: once that is " + mended + ", annotate the Deployment to wake it. ")
 }
 
 // refusedBefore is a new ReplicaSet that was refused when it was last tried, by whoever runs the loop: its
@@ -81,8 +105,11 @@ func (p *teller) refusedBefore() bool {
 	if before, after, ok := diagnosis.ByName(why, "be created"); ok {
 		lead = append(before.Say("its new ReplicaSet"), after...)
 	}
-	return p.fails("create-refused", p.fit(lead),
-		words("Unblocks when the refusing component allows it, or the template changes; after the last try it takes a change of the Deployment as well"))
+	then := words("Unblocks when the refusing component allows it, or the template changes; after the last try it takes a change of the Deployment as well")
+	if _, lacking := diagnosis.MayNot(why); lacking {
+		then = diagnosis.UnlessGranted(why, words("After the last try it takes a change of the Deployment as well"))
+	}
+	return p.fails("create-refused", p.fit(lead), then)
 }
 
 func (p *teller) selectsAll() bool {
@@ -106,14 +133,18 @@ func (p *teller) refusal() bool {
 		return p.due(kind, target, o)
 	}
 	kind, target, o := p.outcome(decision.Refused)
-	switch {
-	case o == nil || o.Failure == nil:
+	if o == nil || o.Failure == nil {
 		return false
-	case kind == decision.CreateReplicaSet:
-		return p.fails("create-refused", p.fit(refusedWrite(kind, target, o.Failure.Message)), p.tries())
-	default:
-		return p.fails("write-refused", p.fit(refusedWrite(kind, target, o.Failure.Message)), p.tries())
 	}
+	code := "write-refused"
+	if kind == decision.CreateReplicaSet {
+		code = "create-refused"
+	}
+	last := "; after the last try it is not retried until it or a ReplicaSet changes"
+	if _, lacking := diagnosis.MayNot(o.Failure.Message); lacking {
+		last = "; after the last it also takes a change of the Deployment"
+	}
+	return p.fails(code, p.fit(refusedWrite(kind, target, o.Failure.Message)), diagnosis.UnlessGranted(o.Failure.Message, p.tries(last)))
 }
 
 // refusedWrite tells of a refused write by its kind, which is "" for the status.

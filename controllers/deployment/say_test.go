@@ -199,6 +199,33 @@ func TestRefusersKeepTheirNames(t *testing.T) {
 	}
 }
 
+// TestMissingPermission: whoever lacks a permission is named with it and with what ends that, from the first try to
+// the last, and to whoever only looks. Granting it wakes no Deployment that is dropped.
+func TestMissingPermission(t *testing.T) {
+	const user = "system:serviceaccount:kube-system:loopscope"
+	const message = `replicasets.apps is forbidden: User "` + user + `" cannot create resource "replicasets" in API group "apps" in the namespace "data"`
+	const lacks = user + " has no permission to create replicasets here. Needs action: "
+	g := readGolden(t, "testdata/golden/create-refused.txtar")
+	s, err := deployment.Decode(g.snapshot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refuse := answered(g.rounds, &decision.Outcome{State: decision.Refused, Failure: &decision.Failure{Code: 403, Message: message}})
+	for try, want := range map[decision.Try]string{
+		{Number: 10, Limit: 15, Next: s.Now.Add(time.Second)}: "ReplicaSet ingest-7d4b9c6f5x cannot be created: " + lacks + "unblocks when it is granted that permission. Try 10 of 15, again in 1s; after the last it also takes a change of the Deployment.",
+		{Dropped: true, Limit: 15}:                            "dropped after 15 tries: " + lacks + "once that is granted, annotate the Deployment to wake it. Looks again when it or a ReplicaSet changes, or at the next resync.",
+	} {
+		if got := run(s, try, nil, refuse).sentence.At(s.Now); got != "data/ingest has failed: "+want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	s.Status.Conditions = []decision.Condition{{Type: "Progressing", Status: "False", Reason: "ReplicaSetCreateError", Message: `Failed to create new replica set "ingest-7d4b9c6f5x": ` + message}}
+	want := "its new ReplicaSet cannot be created: " + lacks + "unblocks when it is granted that permission. After the last try it takes a change of the Deployment as well."
+	if got := run(s, decision.Try{}, nil, decision.Nobody).sentence.At(s.Now); got != "data/ingest has failed: "+want {
+		t.Errorf("who only looks says %q, want %q", got, want)
+	}
+}
+
 // TestRollbackToNothing: who asked for a revision that is gone is told so, and which there are, also where pods do not
 // come up, which is why somebody goes back.
 func TestRollbackToNothing(t *testing.T) {

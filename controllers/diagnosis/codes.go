@@ -7,6 +7,9 @@ import (
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
+// CanI checks the permission that a refusal names.
+const CanI = "`kubectl auth can-i VERB RESOURCE -n NAMESPACE --as=USER`"
+
 // The codes of findings, the most fundamental first: what stands further up has to
 // be fixed before anything below it shows.
 const (

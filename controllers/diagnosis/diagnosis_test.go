@@ -410,6 +410,8 @@ func TestByName(t *testing.T) {
 		`admission webhook "tags.example.com" denied the request: tag latest`:                                                                "webhook tags.example.com denies ReplicaSet web-2 (tag latest)",
 		set + `ValidatingAdmissionPolicy 'no-latest' with binding 'all' denied request: failed expression: false`:                            "policy no-latest denies ReplicaSet web-2 (failed expression: false)",
 		`Internal error occurred: failed calling webhook "tags.example.com": failed to call webhook: connection refused`:                     "webhook tags.example.com does not answer, and has to before ReplicaSet web-2 can be created (connection refused)",
+		`replicasets.apps is forbidden: User "alice" cannot create resource "replicasets" in API group "apps" in the namespace "shop"`:       "ReplicaSet web-2 cannot be created: alice has no permission to create replicasets here",
+		set + `User "alice" cannot update resource "replicasets/status" in API group "apps" in the namespace "shop"`:                         "ReplicaSet web-2 cannot be created: alice has no permission to update replicasets/status here",
 		set + `not today`: "",
 	} {
 		before, after, ok := diagnosis.ByName(message, "be created")
@@ -429,6 +431,22 @@ func TestByName(t *testing.T) {
 	} {
 		if f := diagnosis.OfDeletion(diagnosis.Refusal{Message: message, Count: 2}); told(f) != want || f.Code != diagnosis.Delete {
 			t.Errorf("%s: %q, want %q", message, told(f), want)
+		}
+	}
+}
+
+// TestMayNot: what a webhook says of a permission is not what the API server says.
+func TestMayNot(t *testing.T) {
+	const lacks = `User "alice" cannot patch resource "pods" in API group "" in the namespace "shop"`
+	again := decision.Words{}.Say("Try 2")
+	for message, want := range map[string]string{
+		`pods "a" is forbidden: ` + lacks: "Needs action: unblocks when it is granted that permission. Try 2",
+		`pods "a" is forbidden: ` + lacks + `: RBAC: clusterrole.rbac.authorization.k8s.io "pods" not found`: "Needs action: unblocks when it is granted that permission. Try 2",
+		`admission webhook "w" denied the request: ` + lacks:                                                 "Try 2",
+		`pods "a" is forbidden: not today`:                                                                   "Try 2",
+	} {
+		if got := diagnosis.UnlessGranted(message, again).At(noon); got != want {
+			t.Errorf("%s: %q, want %q", message, got, want)
 		}
 	}
 }

@@ -41,7 +41,8 @@ type refusal struct {
 }
 
 // byName are the refusals that name who refuses.
-var byName = []func(*refusal) bool{(*refusal).webhookDenied, (*refusal).webhookDown, (*refusal).policy, (*refusal).quotaFull, (*refusal).quotaAsks}
+var byName = []func(*refusal) bool{(*refusal).webhookDenied, (*refusal).webhookDown, (*refusal).policy, (*refusal).quotaFull, (*refusal).quotaAsks,
+	(*refusal).mayNot}
 
 // ByName tells who refused any object, where the API server's message has a name for that: the words before and
 // after what was refused, as a thing that could not "be created", or a write that could not "proceed". The name
@@ -73,6 +74,27 @@ func RefusedWrite(target decision.Ref, creates bool, message string) decision.Wo
 		what, can = words(target.Kind+" "), "be created"
 	}
 	return RefusedBy(what.Name(target.Name), message, can)
+}
+
+// MayNot is who lacks which permission, where that is why a write was refused: "alice has no permission to create
+// replicasets here".
+func MayNot(message string) (who decision.Words, ok bool) {
+	m := lacks.FindStringSubmatch(message)
+	if m == nil || strings.Contains(message, " denied ") { // Then a webhook or a policy says it.
+		return nil, false
+	}
+	return decision.Words{}.Name(m[1]).Say(" has no permission to " + m[2] + " " + m[3] + " here"), true
+}
+
+// lacks is what the API server says of a permission that is missing: who, the verb and the resource.
+var lacks = regexp.MustCompile(`User "([^"]+)" cannot ([a-z]+) resource "([a-z0-9./-]+)" in API group "`)
+
+// UnlessGranted says before then that a permission has to be granted, where that is what a refusal asks for.
+func UnlessGranted(message string, then decision.Words) decision.Words {
+	if _, lacking := MayNot(message); !lacking {
+		return then
+	}
+	return append(words("Needs action: unblocks when it is granted that permission. "), then...)
 }
 
 // OfRefusal tells from the API server's message who refuses pods, and what would
@@ -342,6 +364,12 @@ func (f *refusal) forbidden() bool {
 	}
 	return f.is(Forbidden, nil, words(" cannot be created: ").Name(user).Say(" has no permission to create pods here"),
 		words("when it is granted that permission"), kubectl(f.Namespace, "auth can-i create pods --as "+user))
+}
+
+// mayNot is a permission that any write lacks.
+func (f *refusal) mayNot() bool {
+	who, ok := MayNot(f.text)
+	return ok && f.is(Forbidden, nil, append(words(" cannot "+f.can+": "), who...), words("when it is granted that permission"), "")
 }
 
 // invalid is `Pod "NAME" is invalid: spec.containers[0].image: Required value`.

@@ -187,6 +187,12 @@ func TestEchoHoldsOnlyWhatWouldBe(t *testing.T) {
 // TestOutcomesInWords: what is said of how a write ended, and of when it is tried again.
 func TestOutcomesInWords(t *testing.T) {
 	refused := &decision.Failure{Code: 403, Reason: "Forbidden", Message: "pods are forbidden"}
+	lacking := &decision.Failure{Code: 403, Reason: "Forbidden", Message: `pods "a" is forbidden: User "alice" cannot patch resource "pods" in API group "" in the namespace "shop"`}
+	orphaned := func(name string) replicaset.Pod {
+		p := running(name)
+		p.Mine = false
+		return p
+	}
 	again := decision.Try{Number: 2, Next: now.Add(time.Second)}
 	soon := decision.Try{Next: now.Add(time.Second)}
 	surplus := func() *replicaset.Snapshot { return sized(0, running("a")) }
@@ -209,6 +215,8 @@ func TestOutcomesInWords(t *testing.T) {
 			"shop/web is waiting: the API server answered the creation of pods with an internal error (quota evaluation timed out) and may have done it. Reads them live before it decides again in 1s."},
 		{"a lost reply to a creation", sized(1), soon, decision.Outcome{State: decision.Unknown}, "shop/web is waiting: the reply to the creation of pods was lost, so the next sync reads them live before it decides. Decides again in 1s."},
 		{"a refused creation", sized(2), decision.Try{}, decision.Outcome{State: decision.Partly, Done: 1, Failed: 1, Failure: refused}, "shop/web has failed: the API server refuses 1 of 2 pods (pods are forbidden). Needs action: unblocks when it allows them or the template changes."},
+		{"a claim without the permission", sized(1, orphaned("a")), again, decision.Outcome{State: decision.Refused, Failure: lacking},
+			"shop/web has failed: the adoption of pod a cannot proceed: alice has no permission to patch pods here, so nothing is created or deleted. Needs action: unblocks when it is granted that permission. Try 2, again in 1s."},
 		{"a refused creation, tried again", sized(2), again, decision.Outcome{State: decision.Partly, Done: 1, Failed: 1, Failure: refused}, "shop/web has failed: the API server refuses 1 of 2 pods (pods are forbidden). Needs action: unblocks when it allows them or the template changes. Try 2, again in 1s."},
 	} {
 		p := answered(c.s, c.try, c.o)

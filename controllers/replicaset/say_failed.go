@@ -51,7 +51,7 @@ func (t *teller) claimRefused() bool {
 	}
 	t.fail("claim-refused")
 	t.out.Lead = diagnosis.Fit(refusedBy(claim, o).Say(", so nothing is created or deleted"), longLead)
-	t.out.Then = t.tryAgain()
+	t.out.Then = t.granted(o)
 	return true
 }
 
@@ -95,6 +95,14 @@ func refusedBy(what decision.Words, o *decision.Outcome) decision.Words {
 		return what.Say(" was refused")
 	}
 	return diagnosis.RefusedBy(what, o.Failure.Message, "proceed")
+}
+
+// granted says when a refused write is tried again, and before that what somebody has to grant.
+func (t *teller) granted(o *decision.Outcome) decision.Words {
+	if o.Failure == nil {
+		return t.tryAgain()
+	}
+	return diagnosis.UnlessGranted(o.Failure.Message, t.tryAgain())
 }
 
 // losing is one whose pods do not match its selector as soon as they exist: it releases them, and creates
@@ -308,7 +316,7 @@ func (t *teller) statusRefused() bool {
 	default:
 		t.fail("status-refused")
 		t.out.Lead = diagnosis.Fit(refusedBy(words("its status update"), o), longLead)
-		t.out.Then = t.tryAgain()
+		t.out.Then = t.granted(o)
 	}
 	return true
 }

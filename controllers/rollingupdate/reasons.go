@@ -80,7 +80,7 @@ var Codes = decision.Reasons{Scope: "rollingupdate", Kind: "sentence", Or: &diag
 	because("conflict", "Another writer changed it first, so the next sync decides on that.", "Nothing was written.", "The next sync.", "Look at the manager that is named. Two programs must not write the same field.", "RU-8.up"),
 	because("superseded", "A newer write of this process is not in the cache yet.", "Nothing was written.", "The echo of that write.", nothing, "RU-8.up"),
 	because("unknown-outcome", "The reply to a write was lost, or was an internal error of the API server, so the write may have been done: the next sync reads live before it decides.", keepsBoth, "That live read.", "Look at the connection to the API server where it happens often.", "RU-8.up"),
-	because("refused", "The API server refused a write.", keepsBoth+" It is tried again with back-off.", "The refusing component allows it.", "Read the message, and check the permissions of the service account.", "RU-8.up"),
+	because("refused", "The API server refused a write.", keepsBoth+" It is tried again with back-off.", "The refusing component allows it.", "Read the message; a permission that is missing: "+diagnosis.CanI+".", "RU-8.up"),
 }}
 
 // HeldCodes are why a write was held back.

@@ -135,6 +135,7 @@ func (t *teller) refused(a *decision.Action, o *decision.Outcome) {
 		t.isRefused(words("").Name(a.Target.Name).Say(" could not be "+a.Kind.Past()), t.again())
 		if o.Failure != nil && o.Failure.Message != "" {
 			t.out.Lead = diagnosis.RefusedWrite(a.Target, a.Kind == decision.Create, o.Failure.Message)
+			t.out.Then = diagnosis.UnlessGranted(o.Failure.Message, t.out.Then)
 		}
 	}
 }
@@ -160,7 +161,8 @@ func (t *teller) refusedBefore() bool {
 	for i := range t.round.Verdict.Actions {
 		a := &t.round.Verdict.Actions[i]
 		if answer, same := strings.CutPrefix(r.Message, cannot(a)); same {
-			t.isRefused(diagnosis.RefusedWrite(a.Target, a.Kind == decision.Create, answer), words("Was tried ").Since(r.At).Say(" ago, and will be tried again"))
+			then := words("Was tried ").Since(r.At).Say(" ago, and will be tried again")
+			t.isRefused(diagnosis.RefusedWrite(a.Target, a.Kind == decision.Create, answer), diagnosis.UnlessGranted(answer, then))
 			return true
 		}
 	}

@@ -110,6 +110,8 @@ var scenes = []scene{
 	{name: "create", comment: "The new one is created without pods.", snapshot: moving(3, 0, 0, withoutNew), outcomes: written("20")},
 	{name: "create-refused", comment: "A webhook refuses it.", snapshot: moving(3, 0, 0, withoutNew),
 		outcomes: refused(decision.Refused, decision.Failure{Code: 403, Reason: "Forbidden", Message: `admission webhook "names.example.com" denied the request: no`}), try: decision.Try{Number: 2, Next: now.Add(4 * time.Second)}},
+	{name: "create-forbidden", comment: "It lacks the permission.", snapshot: moving(3, 0, 0, withoutNew),
+		outcomes: refused(decision.Refused, decision.Failure{Code: 403, Reason: "Forbidden", Message: `replicationcontrollers is forbidden: User "loopscope" cannot create resource "replicationcontrollers" in API group "" in the namespace "shop"`}), try: decision.Try{Number: 2, Next: now.Add(4 * time.Second)}},
 	{name: "create-refused-before", comment: "Who looks on is told that a webhook refuses it.", snapshot: moving(3, 0, 0, withoutNew, refusedBefore(31*time.Second))},
 	{name: "create-refused-long-ago", comment: "What was refused before the last step is no news.", snapshot: moving(3, 0, 0, withoutNew, refusedBefore(time.Hour))},
 	{name: "up-not-refused", comment: "Another write was refused.", snapshot: moving(3, 0, 0, refusedBefore(time.Second))},
