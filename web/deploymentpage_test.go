@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/address"
 	"github.com/loopscope/loopscope/web/facts"
@@ -334,5 +336,38 @@ func TestFrontKeepsItsQuery(t *testing.T) {
 		if got := res.Header.Get("Location"); res.StatusCode != http.StatusFound || strings.TrimPrefix(got, "/") != want {
 			t.Errorf("%s leads to %q, want %q", path, got, want)
 		}
+	}
+}
+
+// TestDeploymentTellsWhatItsReplicaSetWasRefused: a ReplicaSet that may write neither pods nor its status is known to be
+// refused from its own syncs alone, which the page of its Deployment tells.
+func TestDeploymentTellsWhatItsReplicaSetWasRefused(t *testing.T) {
+	const message = `pods is forbidden: User "loopscope" cannot create resource "pods" in API group "" in the namespace "shop"`
+	w := newWorld(t, storyNow.Add(-2*time.Hour))
+	own := readScript(t, "../controllers/replicaset/testdata/golden/create.txtar")
+	rs, err := replicaset.Decode(own.snapshot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rs.UID, rs.Want, rs.Owner = "n", 4, "waiting-unreported"
+	own.rounds[0].Outcomes = []decision.Outcome{{State: decision.Refused, Failed: 4, Failure: &decision.Failure{Code: 403, Reason: "Forbidden", Message: message}}}
+	w.golden("deployment", "../controllers/deployment/testdata/golden/waiting-unreported.txtar", "shop")
+	_, h := w.serve(nil)
+	read := func() string {
+		_, body := get(t, h.URL, "/deployments/shop/waiting-unreported")
+		return parse(t, body).one("#f-findings")
+	}
+	const refused = "cannot be created: loopscope has no permission to create pods here"
+	if got := read(); strings.Contains(got, refused) || !strings.Contains(got, "no controller has reported on ReplicaSet web-7d4b9c6f5x") {
+		t.Errorf("before its ReplicaSet was synced: %s", got)
+	}
+	w.journal.Record(w.decideReplicaSet(rs, own))
+	if got := read(); !strings.Contains(got, "4 pods "+refused) || !strings.Contains(got, "auth can-i create pods") {
+		t.Errorf("its ReplicaSet was refused, and it says %s", got)
+	}
+	rs.UID = "another"
+	w.journal.Record(w.decideReplicaSet(rs, own))
+	if got := read(); strings.Contains(got, refused) {
+		t.Errorf("another ReplicaSet of that name was refused, and it says %s", got)
 	}
 }

@@ -237,7 +237,7 @@ func (w *world) run(t *telemetry.Trace, core decision.Core, s script) *telemetry
 		w.settle(t, x.Report, s)
 	}
 	told := x.Tell(s.try, t.Started)
-	t.Numbers, t.Sentence = told.Numbers, told.Sentence
+	t.Numbers, t.Sentence, t.Diagnosis = told.Numbers, told.Sentence, told.Diagnosis
 	return w.finish(t)
 }
 

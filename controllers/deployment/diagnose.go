@@ -196,10 +196,37 @@ func (v *view) unseen(n int64) decision.Finding {
 	}
 	if unborn > 0 {
 		f.Code, f.Count, f.After = diagnosis.Starting, unborn, words(prose.Plural(unborn, " is not created yet", " are not created yet"))
+		if !f.Usual {
+			return v.notMade(f)
+		}
 	}
 	f.Unblocks = words("when ").Say(prose.Plural(f.Count, "it becomes", "they become")).Say(" ready")
 	return f
 }
+
+// notMade are pods that the ReplicaSet of the template has not created for longer than that takes, while its status
+// gives no reason: its controller does not run, or may not write the status.
+func (v *view) notMade(f decision.Finding) decision.Finding {
+	rs, it := v.newSet, prose.Plural(f.Count, "it", "them")
+	f.Show = "kubectl -n " + v.s.Namespace + " describe replicaset " + rs.Name
+	if rs.ObservedGeneration >= rs.Generation {
+		f.After, f.Unblocks = f.After.Say(" by ReplicaSet ").Name(rs.Name), words("when ReplicaSet ").Name(rs.Name).Say(" creates "+it)
+		return f
+	}
+	since := v.s.LastProgress
+	f.After = words(prose.Plural(f.Count, " is not created", " are not created")).Say(": no controller has reported on ReplicaSet ").Name(rs.Name)
+	if rs.ObservedGeneration > 0 {
+		f.After = f.After.Say(" since it was changed")
+	} else if since.Before(rs.Created) {
+		since = rs.Created
+	}
+	f.NeedsAction = !since.IsZero() && !v.pods().Before(since.Add(unreported))
+	f.Unblocks = words("when one runs and may create " + it)
+	return f
+}
+
+// unreported is for how long the controller of ReplicaSets may take to report on one, until somebody has to look.
+const unreported = time.Minute
 
 // uncounted are those of n missing pods that are ready, for all that the cache of pods shows.
 func (v *view) uncounted(n int64) int64 {

@@ -142,3 +142,28 @@ func TestRefusedWithOthersOfTheTemplate(t *testing.T) {
 		}
 	}
 }
+
+// TestUnreported: where no controller reports on the new ReplicaSet, that is found once pods usually exist, and after a
+// minute somebody has to look. A process that has not seen when it was changed does not ask for that.
+func TestUnreported(t *testing.T) {
+	const named = "no controller has reported on ReplicaSet web-7d4b9c6f5x"
+	for _, golden := range []string{"waiting-unreported", "waiting-unreported-size"} {
+		s, err := deployment.Decode(readGolden(t, "testdata/golden/"+golden+".txtar").snapshot)
+		if err != nil {
+			t.Fatal(err)
+		}
+		find := func(progress time.Time) (said string, needsAction bool) {
+			s.LastProgress = progress
+			f := deployment.Diagnose(s, decision.Learnt{}).Findings[0]
+			return f.After.At(s.Now), f.NeedsAction
+		}
+		for after, want := range map[time.Duration]struct{ said, needsAction bool }{20 * time.Second: {false, false}, 40 * time.Second: {true, false}, time.Minute: {true, true}} {
+			if said, needs := find(s.Now.Add(-after)); strings.Contains(said, named) != want.said || needs != want.needsAction {
+				t.Errorf("%s: after %s %q, needs action: %v", golden, after, said, needs)
+			}
+		}
+		if said, needs := find(time.Time{}); needs != (golden == "waiting-unreported") {
+			t.Errorf("%s: not seen, %q, needs action: %v", golden, said, needs)
+		}
+	}
+}

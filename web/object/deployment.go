@@ -2,12 +2,15 @@ package object
 
 import (
 	"net/http"
+	"slices"
 	"sort"
 	"strings"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/diagnosis"
 	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/address"
@@ -28,6 +31,7 @@ func (s *Pages) deployment(q *page.Query) (*page.Page, error) {
 		v.Revision, v.Strategy = snap.Revision, snap.Strategy
 		v.Sets = s.sets(q, x, snap)
 		revisions(x, v.Sets, snap)
+		s.refusedSets(q, x, snap, &v.Object)
 	}
 	v.SetsNote = setsNote(v.Sets)
 	v.Shows = s.deploymentShows(x)
@@ -70,6 +74,38 @@ func (s *Pages) sets(q *page.Query, x *subject.Subject, snap *deployment.Snapsho
 	}
 	sort.SliceStable(list, func(i, j int) bool { return revisionLess(list[j].Revision, list[i].Revision) })
 	return list
+}
+
+// refusedSets adds what ReplicaSets were refused by their newest syncs, where the Deployment does not know of it: it knows
+// only what their status says, which may not be written either.
+func (s *Pages) refusedSets(q *page.Query, x *subject.Subject, snap *deployment.Snapshot, v *views.Object) {
+	known := s.Diagnosis(x.Newest, q.Now).Findings
+	if !x.Moment.IsZero() || x.Unseen() || slices.ContainsFunc(known, isRefusal) {
+		return
+	}
+	var refused []decision.Finding
+	for i := range snap.ReplicaSets {
+		rs := &snap.ReplicaSets[i]
+		own := s.beside(x, telemetry.Object{Loop: replicaset.Loop.Name, Namespace: snap.Namespace, Name: rs.Name})
+		if own == nil || own.Owner != x.Object.Name || own.UID != rs.UID {
+			continue
+		}
+		for _, f := range s.Diagnosis(own, q.Now).Findings {
+			if f.Old = !rs.SameTemplate; isRefusal(f) {
+				refused = append(refused, f)
+			}
+		}
+	}
+	if len(refused) == 0 {
+		return
+	}
+	all := slices.Concat(refused, known)
+	v.FindingsHeading, v.Findings = diagnosis.Heading(all), findingViews(all)
+	s.Outage().FreezeFindings(nil, v.Findings, x.Newest)
+}
+
+func isRefusal(f decision.Finding) bool {
+	return diagnosis.IsRefusal(f.Code) || f.Code == diagnosis.Delete
 }
 
 func (s *Pages) setOf(snap *deployment.Snapshot, rs *deployment.ReplicaSet) views.Set {
