@@ -57,6 +57,7 @@ type Keeper struct {
 
 	mu    sync.RWMutex // guards what follows
 	store *Store       // nil while it is not open
+	held  *heldFile    // what is read meanwhile, where that can be; nil otherwise
 	why   error        // it is not open, or not written
 	tally telemetry.ArchiveState
 	said  bool   // that syncs are not kept for now
@@ -82,6 +83,7 @@ func (k *Keeper) open() bool {
 		return true
 	}
 	store, err := Open(k.path, k.opts)
+	k.readMeanwhile(err)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if err != nil {
@@ -309,6 +311,7 @@ func (k *Keeper) finish(ctx context.Context, journal Journal, after uint64) {
 
 // close closes the file for good.
 func (k *Keeper) close() error {
+	k.readMeanwhile(nil)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.store == nil {
@@ -337,18 +340,21 @@ var (
 	errClosed  = errors.New("history: it is closed, as the program ends")
 )
 
-// reading is the open file, or why there is none.
-func (k *Keeper) reading() (*Store, error) {
+// reading is the file that can be read, or why there is none.
+func (k *Keeper) reading() (*reader, error) {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
-	if k.store == nil {
-		return nil, cmp.Or(k.why, errNotOpen)
+	switch {
+	case k.store != nil:
+		return k.store.reader, nil
+	case k.held != nil:
+		return k.held.reader, nil
 	}
-	return k.store, nil
+	return nil, cmp.Or(k.why, errNotOpen)
 }
 
-// ask asks the open file.
-func ask[T any](k *Keeper, of func(*Store) (T, error)) (answer T, err error) {
+// ask asks the file.
+func ask[T any](k *Keeper, of func(*reader) (T, error)) (answer T, err error) {
 	s, err := k.reading()
 	if err != nil {
 		return answer, err
@@ -358,32 +364,32 @@ func ask[T any](k *Keeper, of func(*Store) (T, error)) (answer T, err error) {
 
 // Search lists a page of what the query finds.
 func (k *Keeper) Search(ctx context.Context, q telemetry.Query) (telemetry.Hits, error) {
-	return ask(k, func(s *Store) (telemetry.Hits, error) { return s.Search(ctx, q) })
+	return ask(k, func(s *reader) (telemetry.Hits, error) { return s.Search(ctx, q) })
 }
 
 // Get reads one sync.
 func (k *Keeper) Get(ctx context.Context, epoch string, seq uint64) (*telemetry.Trace, error) {
-	return ask(k, func(s *Store) (*telemetry.Trace, error) { return s.Get(ctx, epoch, seq) })
+	return ask(k, func(s *reader) (*telemetry.Trace, error) { return s.Get(ctx, epoch, seq) })
 }
 
 // AsOf reads the newest sync of the object that had started at that moment.
 func (k *Keeper) AsOf(ctx context.Context, o telemetry.Object, at time.Time) (*telemetry.Trace, error) {
-	return ask(k, func(s *Store) (*telemetry.Trace, error) { return s.AsOf(ctx, o, at) })
+	return ask(k, func(s *reader) (*telemetry.Trace, error) { return s.AsOf(ctx, o, at) })
 }
 
 // Each calls visit with every sync that the query finds.
 func (k *Keeper) Each(ctx context.Context, q telemetry.Query, visit func(*telemetry.Trace) error) error {
-	_, err := ask(k, func(s *Store) (struct{}, error) { return struct{}{}, s.Each(ctx, q, visit) })
+	_, err := ask(k, func(s *reader) (struct{}, error) { return struct{}{}, s.Each(ctx, q, visit) })
 	return err
 }
 
 // State is how the history stands now. The file is read without the lock, which a commit needs.
 func (k *Keeper) State() telemetry.ArchiveState {
 	k.mu.RLock()
-	state, store := k.tally, k.store
+	state := k.tally
 	k.mu.RUnlock()
-	if store != nil {
-		file := store.State()
+	if r, err := k.reading(); err == nil {
+		file := r.State()
 		state.Kept, state.Bytes, state.Oldest, state.Newest = file.Kept, file.Bytes, file.Oldest, file.Newest
 	}
 	return state

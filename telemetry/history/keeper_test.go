@@ -182,8 +182,8 @@ func TestUnfitSync(t *testing.T) {
 	}
 }
 
-// Two programs cannot write one file: the second says so, and takes over when
-// the first has ended.
+// Two programs cannot write one file: the second says so, reads it meanwhile, and takes
+// over when the first has ended.
 func TestSecondProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "h.db")
 	first, err := Open(path, quick())
@@ -195,6 +195,12 @@ func TestSecondProcess(t *testing.T) {
 	k, _, _ := running(t, path, quick(), j)
 	if s := until(t, k, "refused", failing); strings.Count(s.Error, "another process") != 1 || !strings.Contains(s.Error, "keeps its history there") {
 		t.Errorf("error %q", s.Error)
+	}
+	if err := first.Add(t.Context(), named(1, "theirs", 0)); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := k.Search(t.Context(), telemetry.Query{}); err != nil || len(found.Hits) != 1 || k.State().Kept != 1 || k.State().Error == "" {
+		t.Errorf("%d hits, %v, %+v", len(found.Hits), err, k.State())
 	}
 	record(j, newGenerator(t, 10, 10).many(5)...)
 	if err := first.Close(); err != nil {

@@ -178,10 +178,9 @@ func TestFullByItsOwnBound(t *testing.T) {
 // bound sets how many pages the open file may have.
 func bound(t *testing.T, k *Keeper, pages string) {
 	t.Helper()
-	s, err := k.reading()
-	if err != nil {
-		t.Fatal(err)
-	}
+	k.mu.RLock()
+	s := k.store
+	k.mu.RUnlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var n string
@@ -248,6 +247,9 @@ func TestRealDisk(t *testing.T) {
 	k, _, end = running(t, path, quick(), j)
 	if s := until(t, k, "refused", failing); !strings.Contains(s.Error, "cannot be written") {
 		t.Errorf("error %q on a read-only disk", s.Error)
+	}
+	if found, err := k.Search(t.Context(), telemetry.Query{}); err != nil || len(found.Hits) != page || k.State().Kept != 650 {
+		t.Errorf("Search on a read-only disk: %d hits, %v, %+v", len(found.Hits), err, k.State())
 	}
 	file, err := Read(path)
 	if err != nil {

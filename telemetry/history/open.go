@@ -143,13 +143,16 @@ func touch(path string) error {
 	}
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return fmt.Errorf("it cannot be written: %w: give a file in a directory that exists and can be written", err)
+		return fmt.Errorf("%w: %w: give a file in a directory that exists and can be written", errUnwritable, err)
 	}
 	return file.Close()
 }
 
 // File is a history that is read alone. It is safe for concurrent use.
-type File struct{ *reader }
+type File struct {
+	*reader
+	still bool // It is read as one that nobody can change.
+}
 
 var _ telemetry.Archive = File{}
 
@@ -169,13 +172,13 @@ func Read(path string) (File, error) {
 	if err != nil && size(path+"-wal") == 0 {
 		// On a disk that cannot be written there is nobody to wait for either.
 		if r, err := openReader(ctx, path, "mode=ro&immutable=1"); err == nil {
-			return File{r}, nil
+			return File{r, true}, nil
 		}
 	}
 	if err != nil {
 		return File{}, explain(path, err)
 	}
-	return File{r}, nil
+	return File{r, false}, nil
 }
 
 // Close ends reading.
