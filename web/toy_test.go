@@ -175,6 +175,7 @@ func TestIdleLoops(t *testing.T) {
 		heading, reason string
 	}{
 		{telemetry.LoopState{Mode: telemetry.ModeOff}, "The Deployment loop does not run here.", "--controllers"},
+		{telemetry.LoopState{Mode: telemetry.ModeOff}, "The Deployment loop does not run here.", "Nothing that happens to Deployments is recorded here;"},
 		{telemetry.LoopState{Mode: telemetry.ModeSkipped, Caches: []telemetry.CacheState{{Resource: "deployments", Unserved: true}, {Resource: "pods", Synced: true}, {Resource: "replicasets", Unserved: true}}},
 			"The Deployment loop is skipped.", "The API server does not serve deployments and replicasets."},
 		{telemetry.LoopState{Mode: "act", Caches: []telemetry.CacheState{{Resource: "deployments"}, {Resource: "pods", Synced: true}}}, "The Deployment loop waits for its caches.", "It has not listed deployments yet"},

@@ -131,7 +131,7 @@ func (s *Source) Idle(loop string) *views.Problem {
 	switch loops[i].Mode {
 	case telemetry.ModeOff:
 		return &views.Problem{Code: "loop-off", Heading: "The " + kind + " loop does not run here.",
-			Lines: []views.Text{views.Say("This process was started without it: ").Join(s.Off(&loops[i])).Plain(". Nothing that becomes of " + kind + "s is recorded here; if another process runs it, look at the console of that one.")}}
+			Lines: []views.Text{views.Say("This process was started without it: ").Join(s.Off(&loops[i])).Plain(". Nothing that happens to " + kind + "s is recorded here; if another process runs it, look at the console of that one.")}}
 	case telemetry.ModeSkipped:
 		return &views.Problem{Code: "loop-skipped", Heading: "The " + kind + " loop is skipped.",
 			Lines: []views.Text{views.Say("The API server does not serve " + prose.And(caches(&loops[i], func(c telemetry.CacheState) bool { return c.Unserved })) + ". The loop starts by itself within a minute after it does.")}}
