@@ -108,7 +108,7 @@ func New(client kubernetes.Interface, o Options, begin func()) (*Election, error
 	if err != nil {
 		return nil, fmt.Errorf("leader election: %w", err)
 	}
-	e.lock = watchedLock{lock, e.note, e.free}
+	e.lock = watchedLock{lock, o.Namespace, e.note, e.free}
 	if !o.Elect {
 		return e, nil
 	}

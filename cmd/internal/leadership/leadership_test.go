@@ -16,6 +16,7 @@ import (
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -291,6 +292,41 @@ func TestTakenByAnother(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// A Lease cannot be made in a namespace that does not exist, or is being deleted: that is said until
+// it can, and then one leads.
+func TestNamespaceOfTheLease(t *testing.T) {
+	gone := apierrors.NewNotFound(corev1.Resource("namespaces"), "kube-system")
+	ending := apierrors.NewForbidden(coordinationv1.Resource("leases"), "loopscope-manager", errors.New("it is being terminated"))
+	ending.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+	for want, refusal := range map[string]error{
+		"namespace kube-system does not exist: create it, or name another one with --leader-elect-resource-namespace":                         gone,
+		"namespace kube-system is being deleted: create it again once it is gone, or name another one with --leader-elect-resource-namespace": ending,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			client := fake.NewClientset()
+			var refused atomic.Bool
+			refused.Store(true)
+			client.PrependReactor("create", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
+				return refused.Load(), nil, refusal
+			})
+			from := time.Now()
+			c := run(t, client, "a", true)
+			for range 10 {
+				if s := c.State(); c.Leads() || s.Error != want || !s.ErrorSince.Equal(from) {
+					t.Errorf("it says %+v", s)
+				}
+				time.Sleep(time.Minute)
+			}
+			refused.Store(false)
+			time.Sleep(3 * time.Second)
+			c.want(t, true, "a")
+			if err := c.stop(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }
 
 // One that stands by says who leads as long as that leader's Lease lasts, and after that who did: where

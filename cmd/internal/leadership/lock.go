@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -20,8 +21,9 @@ import (
 // watchedLock tells what becomes of every request, and makes no Lease that may not be made.
 type watchedLock struct {
 	resourcelock.Interface
-	note func(ctx context.Context, record *resourcelock.LeaderElectionRecord, write bool, err error)
-	free func() error // nil where nobody may still hold a Lease that is gone
+	namespace string
+	note      func(ctx context.Context, record *resourcelock.LeaderElectionRecord, write bool, err error)
+	free      func() error // nil where nobody may still hold a Lease that is gone
 }
 
 func (l watchedLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
@@ -34,8 +36,19 @@ func (l watchedLock) Create(ctx context.Context, record resourcelock.LeaderElect
 	if err := l.free(); err != nil {
 		return err
 	}
-	err := l.Interface.Create(ctx, record)
+	err := l.explain(l.Interface.Create(ctx, record))
 	l.note(ctx, &record, true, err)
+	return err
+}
+
+// explain says what is wrong with the namespace in which a Lease could not be made, where that is why.
+func (l watchedLock) explain(err error) error {
+	switch {
+	case apierrors.IsNotFound(err):
+		return fmt.Errorf("namespace %s does not exist: create it, or name another one with --leader-elect-resource-namespace", l.namespace)
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return fmt.Errorf("namespace %s is being deleted: create it again once it is gone, or name another one with --leader-elect-resource-namespace", l.namespace)
+	}
 	return err
 }
 
