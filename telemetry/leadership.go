@@ -29,8 +29,10 @@ type Leadership struct {
 	Missed []MissedSyncs `json:"missed,omitempty"`
 	// Epoch is the run of this process, which its own syncs are of.
 	Epoch string `json:"epoch,omitempty"`
-	// Silent is whether this process stands by and nobody was seen to renew the Lease for as long
-	// as it lasts: Leader has led, and who does now is not known.
+	// Renewed is when this process last saw the Lease renewed, or renewed it, by its own clock.
+	Renewed time.Time `json:"renewed,omitzero"`
+	// Silent is whether this process stands by and does not know who leads: the Lease could not be
+	// read, or nobody was seen to renew it for as long as it lasts. Leader has led.
 	Silent bool `json:"silent,omitempty"`
 }
 

@@ -87,19 +87,25 @@ func TestWhoLeads(t *testing.T) {
 			leader: "not received Syncs of pod-9 after 02:13:04 may be missing."},
 		"nobody leads": {is: func(l *telemetry.Leadership) { l.Leader, l.StandsBy = "", true }, mode: "standing by, nobody leads", title: "This process stands by",
 			text: "Nobody holds the Lease kube-system/loopscope-manager. Nothing is written until this process has taken it", leader: "nobody by the Lease"},
-		"not renewed": {is: func(l *telemetry.Leadership) { l.StandsBy = true }, mode: "standing by, nobody leads", title: "This process stands by",
-			text: "It did not renew the Lease kube-system/loopscope-manager in time, so another manager may lead by now.", leader: "pod-7 by the Lease"},
+		"nobody knows yet": {is: func(l *telemetry.Leadership) { l.Leader, l.StandsBy, l.Silent = "", true, true }, mode: "standing by, leader unknown", title: "This process stands by",
+			text: "It has not read the Lease kube-system/loopscope-manager yet, and writes nothing until it has.", leader: "not known; the Lease kube-system/loopscope-manager has not been read yet"},
+		"not renewed": {is: func(l *telemetry.Leadership) {
+			l.StandsBy, l.Silent, l.Renewed = true, true, storyNow.Add(-11*time.Second)
+		}, mode: "standing by, leader unknown", title: "This process stands by",
+			text: "It did not renew the Lease kube-system/loopscope-manager in time, so another manager may lead by now.", leader: "not known: this process led last, until 03:12:53 UTC by the Lease kube-system/loopscope-manager"},
 		"no right to lead": {is: func(l *telemetry.Leadership) {
-			l.Leader, l.StandsBy, l.Error, l.ErrorSince = "", true, "leases is forbidden", storyNow.Add(-time.Minute)
-		}, mode: "standing by, nobody leads", title: "This process stands by", text: "For 1m it could not get at the Lease kube-system/loopscope-manager: leases is forbidden. Nothing is written until it can. It needs the rights to get, create and update that Lease."},
+			l.Leader, l.StandsBy, l.Silent, l.Error, l.ErrorSince = "", true, true, "leases is forbidden", storyNow.Add(-time.Minute)
+		}, mode: "standing by, leader unknown", title: "This process stands by", text: "For 1m it could not get at the Lease kube-system/loopscope-manager: leases is forbidden. Nothing is written until it can. Who leads now is not known. It needs the rights to get, create and update that Lease.",
+			leader: "not known; the Lease kube-system/loopscope-manager cannot be read or written: leases is forbidden"},
 		"nobody was heard of": {is: func(l *telemetry.Leadership) {
 			*l = led()
 			l.Silent, l.Error, l.ErrorSince = true, "timed out", storyNow.Add(-time.Minute)
-		}, mode: "standing by, pod-1 led last", title: "This process stands by", text: "Nothing is written until it can. Who leads now is not known: pod-1_c0ffee led last.", leader: "not known: pod-1_c0ffee led last by the Lease"},
+		}, mode: "standing by, pod-1 led last", title: "This process stands by", text: "Nothing is written until it can. Who leads now is not known: pod-1_c0ffee led last.", leader: "not known: pod-1_c0ffee led last; the Lease kube-system/loopscope-manager cannot be read or written: timed out"},
 		"the API server fails": {is: func(l *telemetry.Leadership) {
-			l.StandsBy, l.Error, l.ErrorSince = true, "timed out", storyNow.Add(-time.Minute)
+			l.StandsBy, l.Silent, l.Error, l.ErrorSince, l.Renewed = true, true, "timed out", storyNow.Add(-time.Minute), storyNow.Add(-time.Minute)
 		},
-			mode: "standing by, nobody leads", title: "This process stands by", text: "timed out. Nothing is written until it can."},
+			mode: "standing by, leader unknown", title: "This process stands by", text: "timed out. Nothing is written until it can. Who leads now is not known: this process led last, until 03:12:04 UTC.",
+			leader: "not known: this process led last, until 03:12:04 UTC; the Lease"},
 		"a rival": {rival: telemetry.Rival{Writes: 3, Last: storyNow.Add(-2 * time.Second), Object: "Deployment shop/web"}, mode: "acting, leader since", title: "Another manager acts on this cluster, too",
 			text: "In the last minute it wrote 3 statuses under the name of this process, the last one of Deployment shop/web 2s ago. The two fight over every ReplicaSet"},
 		"upstream as a rival": {rival: telemetry.Rival{Manager: "kube-controller-manager", Writes: 12, Last: storyNow.Add(-2 * time.Second), Object: "Deployment shop/web"}, mode: "acting, leader since",

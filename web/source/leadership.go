@@ -40,7 +40,9 @@ func (s *Source) ModeText() views.Text {
 		return s.Opts.Recording.mode()
 	case s.Watches():
 		return views.Text{}.Strong("watching" + in).Plain(", read-only beside " + upstream)
-	case l.StandsBy && (l.Leader == "" || l.Leader == l.Identity):
+	case l.Silent && (l.Leader == "" || l.Leader == l.Identity):
+		return views.Text{}.Strong("standing by" + in).Plain(", leader unknown")
+	case l.StandsBy && l.Leader == "":
 		return views.Text{}.Strong("standing by" + in).Plain(", nobody leads")
 	case l.Silent:
 		return views.Text{}.Strong("standing by" + in).Plain(", " + prose.Clip(host(l.Leader), 60) + " led last")
@@ -69,13 +71,15 @@ func standbyNotice(l telemetry.Leadership, now time.Time) *views.Notice {
 		n.Text = views.Say("For ").Since(l.ErrorSince).Plain(" it could not get at the Lease ").Code(l.Lease).Plain(": ").Code(prose.Clip(l.Error, 200)).
 			Plain(". Nothing is written until it can.")
 		if l.Silent {
-			n.Text = n.Text.Plain(" Who leads now is not known: ").Strong(prose.Clip(l.Leader, 200)).Plain(" led last.")
+			n.Text = n.Text.Plain(" Who leads now is not known").Join(ledLast(&l)).Plain(".")
 		}
 		if strings.Contains(l.Error, "forbidden") {
 			n.Text = n.Text.Plain(" It needs the rights to get, create and update that Lease.")
 		}
 	case l.Leader == l.Identity:
 		n.Text = views.Say("It did not renew the Lease ").Code(l.Lease).Plain(" in time, so another manager may lead by now. Nothing is written until this process has taken it again, which it tries every few seconds.")
+	case l.Silent && l.Leader == "":
+		n.Text = views.Say("It has not read the Lease ").Code(l.Lease).Plain(" yet, and writes nothing until it has.")
 	case l.Leader == "":
 		n.Text = views.Say("Nobody holds the Lease ").Code(l.Lease).Plain(". Nothing is written until this process has taken it, which it tries every few seconds.")
 	default:
@@ -87,6 +91,17 @@ func standbyNotice(l telemetry.Leadership, now time.Time) *views.Notice {
 		}
 	}
 	return n
+}
+
+// ledLast says who led when that was last known, if it was.
+func ledLast(l *telemetry.Leadership) views.Text {
+	switch l.Leader {
+	case "":
+		return views.Text{}
+	case l.Identity:
+		return views.Say(": this process led last, until ").Clock(l.Renewed).Plain(" UTC")
+	}
+	return views.Say(": ").Strong(prose.Clip(l.Leader, 200)).Plain(" led last")
 }
 
 // whoseDecisions says what is shown: what the leader decides, or what this process would do.
@@ -193,11 +208,23 @@ func (s *Source) LeaderText() views.Text {
 	case l.Lease == "":
 		return views.Say("There is no leader election: one process acts. A second one would fight over every ReplicaSet.")
 	case l.Silent:
-		return views.Say("not known: ").Strong(l.Leader).Plain(" led last by the Lease ").Code(l.Lease)
+		return unknownLeader(&l)
 	case l.StandsBy:
 		return views.Text{}.Strong(cmp.Or(l.Leader, "nobody")).Plain(" by the Lease ").Code(l.Lease)
 	case !l.Elected:
 		return views.Say("This process acts without leader election. It looked at the Lease ").Code(l.Lease).Plain(" when it started, and nobody held it.")
 	}
 	return views.Text{}.Strong("this process").Plain(", since " + l.Since.UTC().Format(time.DateTime) + " UTC, as ").Code(l.Identity).Plain(" by the Lease ").Code(l.Lease)
+}
+
+// unknownLeader says who led last, and why it is not known who does.
+func unknownLeader(l *telemetry.Leadership) views.Text {
+	text := views.Say("not known").Join(ledLast(l))
+	switch {
+	case l.Error != "":
+		return text.Plain("; the Lease ").Code(l.Lease).Plain(" cannot be read or written: ").Code(prose.Clip(l.Error, 200))
+	case l.Leader == "":
+		return text.Plain("; the Lease ").Code(l.Lease).Plain(" has not been read yet")
+	}
+	return text.Plain(" by the Lease ").Code(l.Lease)
 }

@@ -188,8 +188,19 @@ func (e *Election) State() telemetry.Leadership {
 	defer e.mu.Unlock()
 	s := e.state
 	s.StandsBy = !e.Leads()
-	s.Silent = s.StandsBy && s.Leader != "" && s.Leader != e.opts.Identity && time.Since(e.heard) > e.opts.LeaseDuration
+	s.Renewed, s.Silent = e.heard.UTC(), s.StandsBy && e.unknown()
 	return s
+}
+
+// unknown reports whether nobody can tell who leads, if this process does not. Callers hold the mutex.
+func (e *Election) unknown() bool {
+	switch s := &e.state; {
+	case !e.seen, s.Leader == e.opts.Identity:
+		return true
+	case s.Leader == "":
+		return s.Error != ""
+	}
+	return time.Since(e.heard) > e.opts.LeaseDuration
 }
 
 // Leader is the other process that leads, and where its syncs can be had, if the Lease says so.

@@ -314,7 +314,7 @@ func TestNamespaceOfTheLease(t *testing.T) {
 			from := time.Now()
 			c := run(t, client, "a", true)
 			for range 10 {
-				if s := c.State(); c.Leads() || s.Error != want || !s.ErrorSince.Equal(from) {
+				if s := c.State(); c.Leads() || !s.Silent || s.Error != want || !s.ErrorSince.Equal(from) {
 					t.Errorf("it says %+v", s)
 				}
 				time.Sleep(time.Minute)
@@ -339,8 +339,8 @@ func TestSilent(t *testing.T) {
 		silent := func(after time.Duration, want bool) {
 			t.Helper()
 			time.Sleep(after)
-			if s := second.State(); s.Silent != want || s.Leader != "a" || first.State().Silent {
-				t.Errorf("it says %+v", s)
+			if s, led := second.State(), first.State(); s.Silent != want || s.Leader != "a" || led.Silent == first.Leads() || led.Held() != first.Leads() {
+				t.Errorf("it says %+v, and the leader %+v", s, led)
 			}
 		}
 		silent(time.Minute, false)
@@ -359,6 +359,47 @@ func TestSilent(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Who cannot read the Lease does not say that nobody leads: neither before the first answer nor where
+// there is none, as long as it has not read that somebody gave the Lease back.
+func TestUnknownLeader(t *testing.T) {
+	for _, elect := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			client := fake.NewClientset()
+			if err := run(t, client, "a", true).stop(); err != nil {
+				t.Error(err)
+			}
+			var away atomic.Bool
+			client.PrependReactor("*", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
+				time.Sleep(time.Second)
+				return away.Load(), nil, errors.New("no route to host")
+			})
+			want := func(c *candidate, leads bool, says string) {
+				t.Helper()
+				if s := c.State(); c.Leads() != leads || s.StandsBy == leads || s.Silent == leads || s.Held() != leads || s.Error != says {
+					t.Errorf("it says %+v", s)
+				}
+			}
+			first := run(t, client, "b", elect)
+			want(first, false, "")
+			time.Sleep(10 * time.Second)
+			want(first, true, "")
+			if s := first.State(); elect && time.Since(s.Renewed) > 3*time.Second {
+				t.Errorf("as the leader it says %+v", s)
+			}
+			if err := first.stop(); err != nil {
+				t.Error(err)
+			}
+			away.Store(true)
+			second := run(t, client, "c", elect)
+			time.Sleep(10 * time.Second)
+			want(second, false, "no route to host")
+			if err := second.stop(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }
 
 // A process that was held up longer than its Lease lasts does not lead when it goes on, and
