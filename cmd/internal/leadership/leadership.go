@@ -58,7 +58,7 @@ type Options struct {
 	// Console is where others can have the syncs of this process while it leads, for the Lease
 	// to say; nil for nowhere.
 	Console func() Console
-	// Logger takes who leads, and why the Lease cannot be had. Default: slog.Default().
+	// Logger takes who leads, and why the Lease cannot be read or written. Default: slog.Default().
 	Logger *slog.Logger
 }
 
@@ -79,11 +79,12 @@ type Election struct {
 	begin   func()
 	leads   atomic.Bool // until it was told otherwise
 
+	heard atomic.Pointer[time.Time] // when last was read or written, by the clock of this process
+
 	mu    sync.Mutex
 	state telemetry.Leadership
 	seen  bool      // who leads, at least once
 	last  time.Time // that somebody was known to lead
-	heard time.Time // when that was read or written, by the clock of this process
 	mute  bool      // the last write failed: that the Lease can be read is then no news
 	where Console   // the leader's, as the Lease has it
 }
@@ -139,22 +140,36 @@ func (e *Election) Run(ctx context.Context) error {
 	}
 	for {
 		e.elector.Run(klog.NewContext(ctx, logr.Discard())) // It would say the same again with every try.
-		switch lost := fmt.Errorf("the Lease %s was not renewed within %s: another manager may lead now", e.lease, e.opts.RenewDeadline); {
+		switch lost := e.lost(); {
 		case ctx.Err() != nil:
 			return nil
 		case e.opts.EndWhenLost:
 			return lost
 		default:
-			e.opts.Logger.Error("This process leads no more", "error", lost)
+			e.opts.Logger.Error("This process no longer leads", "error", lost)
 		}
 	}
 }
 
-// Leads reports whether this process may act. Of one that was held up for longer than its
-// Lease lasts it is false, before anybody has noticed.
-func (e *Election) Leads() bool {
-	return e.leads.Load() && (e.elector == nil || e.elector.IsLeader() && e.elector.Check(0) == nil)
+// lost is why this process no longer leads.
+func (e *Election) lost() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if leader := e.state.Leader; leader != "" && leader != e.opts.Identity {
+		return fmt.Errorf("%s has taken the Lease %s", leader, e.lease)
+	}
+	return fmt.Errorf("the Lease %s was not renewed within %s: another manager may lead now", e.lease, e.opts.RenewDeadline)
 }
+
+// Leads reports whether this process may act. It is false from the RenewDeadline on, whatever holds
+// this process up: a write that is under way then ends before another one may lead.
+func (e *Election) Leads() bool {
+	return e.leads.Load() && (e.elector == nil || e.elector.IsLeader() && !e.overdue())
+}
+
+// overdue reports whether the RenewDeadline has passed since the last renewal. The elector itself gives
+// up later, by as long as its last request takes.
+func (e *Election) overdue() bool { return time.Since(e.renewed()) > e.opts.RenewDeadline }
 
 // lead is told in a goroutine of its own, and may be late: ctx has then ended.
 func (e *Election) lead(ctx context.Context) {
@@ -188,8 +203,16 @@ func (e *Election) State() telemetry.Leadership {
 	defer e.mu.Unlock()
 	s := e.state
 	s.StandsBy = !e.Leads()
-	s.Renewed, s.Silent = e.heard.UTC(), s.StandsBy && e.unknown()
+	s.Renewed, s.Silent = e.renewed().UTC(), s.StandsBy && e.unknown()
 	return s
+}
+
+// renewed is when this process last saw the Lease renewed, zero for never.
+func (e *Election) renewed() time.Time {
+	if heard := e.heard.Load(); heard != nil {
+		return *heard
+	}
+	return time.Time{}
 }
 
 // unknown reports whether nobody can tell who leads, if this process does not. Callers hold the mutex.
@@ -200,7 +223,7 @@ func (e *Election) unknown() bool {
 	case s.Leader == "":
 		return s.Error != ""
 	}
-	return time.Since(e.heard) > e.opts.LeaseDuration
+	return time.Since(e.renewed()) > e.opts.LeaseDuration
 }
 
 // Leader is the other process that leads, and where its syncs can be had, if the Lease says so.
@@ -249,14 +272,24 @@ func (e *Election) await(ctx context.Context) bool {
 func (e *Election) free() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if leader := e.state.Leader; leader != "" && leader != e.opts.Identity && time.Since(e.heard) < e.opts.LeaseDuration {
+	if leader := e.state.Leader; leader != "" && leader != e.opts.Identity && time.Since(e.renewed()) < e.opts.LeaseDuration {
 		return fmt.Errorf("the Lease %s was deleted, and %s may still act by it", e.lease, leader)
 	}
 	return nil
 }
 
-// note takes what was read from the Lease or written to it, or why that failed.
+// note takes what was read from the Lease or written to it, or why that failed. Who has renewed it too
+// late, before anybody else took it, leads again: what was decided in between is not written.
 func (e *Election) note(ctx context.Context, record *resourcelock.LeaderElectionRecord, write bool, err error) {
+	late := e.elector != nil && e.leads.Load() && e.overdue()
+	e.see(ctx, record, write, err)
+	if late && e.Leads() {
+		e.opts.Logger.Info("This process leads again: it has renewed the Lease late", "lease", e.lease)
+		go e.begin()
+	}
+}
+
+func (e *Election) see(ctx context.Context, record *resourcelock.LeaderElectionRecord, write bool, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	s := &e.state
@@ -270,19 +303,23 @@ func (e *Election) note(ctx context.Context, record *resourcelock.LeaderElection
 		e.mute = e.mute || write
 		if s.Error = redact.Line(err.Error()); first {
 			s.ErrorSince = time.Now()
-			e.opts.Logger.Error("The Lease cannot be had", "lease", e.lease, "error", err)
+			e.opts.Logger.Error("The Lease cannot be read or written", "lease", e.lease, "error", err)
 			e.record(telemetry.Cause{Kind: telemetry.CauseTimer}, decision.Verdict{})
 		}
 		return
-	case e.mute && !write && e.seen && record.RenewTime.UTC().Equal(e.last):
+	case e.mute && !write && e.seen && renewTime(record).Equal(e.last):
 		return // Nobody else has written it either.
 	}
 	e.mute = false
 	again := s.Error != ""
 	s.Error, s.ErrorSince = "", time.Time{}
 	last := e.last
-	if e.last = record.RenewTime.UTC(); !e.last.Equal(last) {
-		e.heard = time.Now()
+	if e.last = renewTime(record); !e.last.Equal(last) {
+		heard := time.Now()
+		if record.HolderIdentity == e.opts.Identity { // By the same clock: the reply may have been late.
+			heard = heard.Add(-max(0, heard.Sub(e.last)))
+		}
+		e.heard.Store(&heard)
 	}
 	if s.Leader == record.HolderIdentity && e.seen {
 		if again {
@@ -303,4 +340,9 @@ func (e *Election) note(ctx context.Context, record *resourcelock.LeaderElection
 	if s.Leader != e.opts.Identity && s.Leader != "" {
 		e.opts.Logger.Info("Another process leads", "lease", e.lease, "leader", s.Leader, "since", s.Since)
 	}
+}
+
+// renewTime is when a Lease was renewed, as precisely as it can be read again.
+func renewTime(record *resourcelock.LeaderElectionRecord) time.Time {
+	return record.RenewTime.UTC().Truncate(time.Microsecond)
 }

@@ -329,6 +329,24 @@ func TestNamespaceOfTheLease(t *testing.T) {
 	}
 }
 
+// Who ends once it no longer leads says who has taken the Lease.
+func TestEndsWhenTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset()
+		c := run(t, client, "ends", true)
+		patch := []byte(`{"spec":{"holderIdentity":"b"}}`)
+		failing(client, func() error {
+			return apierrors.NewConflict(coordinationv1.Resource("leases"), "loopscope-manager", errors.New("it was changed"))
+		})
+		if _, err := client.CoordinationV1().Leases("kube-system").Patch(t.Context(), "loopscope-manager", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-c.ended; err == nil || err.Error() != "b has taken the Lease kube-system/loopscope-manager" {
+			t.Errorf("it ended with %v", err)
+		}
+	})
+}
+
 // One that stands by says who leads as long as that leader's Lease lasts, and after that who did: where
 // nobody can reach the API server, nobody is known to lead.
 func TestSilent(t *testing.T) {
@@ -402,8 +420,8 @@ func TestUnknownLeader(t *testing.T) {
 	}
 }
 
-// A process that was held up longer than its Lease lasts does not lead when it goes on, and
-// one that stays so is not healthy.
+// A process that is held up does not act after its RenewDeadline, which comes before another one may; one
+// that stays so is not healthy. When it goes on, it carries out what it decided meanwhile.
 func TestHeldUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
@@ -420,7 +438,7 @@ func TestHeldUp(t *testing.T) {
 		for _, at := range []struct {
 			after          time.Duration
 			leads, healthy bool
-		}{{14 * time.Second, true, true}, {3 * time.Second, false, true}, {20 * time.Second, false, false}} {
+		}{{9 * time.Second, true, true}, {1001 * time.Millisecond, false, true}, {7 * time.Second, false, true}, {20 * time.Second, false, false}} {
 			time.Sleep(at.after)
 			if c.Leads() != at.leads || (c.Healthy() == nil) != at.healthy {
 				t.Errorf("%s later: leads %v, healthy: %v", at.after, c.Leads(), c.Healthy())
@@ -428,7 +446,43 @@ func TestHeldUp(t *testing.T) {
 		}
 		hang.Store(false)
 		time.Sleep(time.Minute) // The renewal succeeded after all: nobody had taken the Lease.
-		c.want(t, true, "a")
+		if s := c.State(); !c.Leads() || s.Leader != "a" || s.Error != "" || c.began.Load() != 2 {
+			t.Errorf("it was told %d times that it leads, and says %+v", c.began.Load(), s)
+		}
+		if err := c.stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// The RenewDeadline counts from when a renewal was sent, however late its reply was; a leader that
+// another one has put aside says so.
+func TestLateReply(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset()
+		var slow, broken atomic.Bool
+		failing(client, func() error {
+			if slow.CompareAndSwap(true, false) {
+				broken.Store(true)
+				time.Sleep(4 * time.Second)
+				return nil
+			}
+			if broken.Load() {
+				return errors.New("no route to host")
+			}
+			return nil
+		})
+		c := run(t, client, "a", true)
+		time.Sleep(5*time.Second + 500*time.Millisecond)
+		slow.Store(true)
+		time.Sleep(10 * time.Second) // 9.5 s after it was sent
+		if !c.Leads() {
+			t.Errorf("it gave up too early: %+v", c.State())
+		}
+		time.Sleep(501 * time.Millisecond)
+		if s := c.State(); c.Leads() || time.Since(s.Renewed) < 10*time.Second {
+			t.Errorf("it still leads: %+v", s)
+		}
 		if err := c.stop(); err != nil {
 			t.Error(err)
 		}
