@@ -31,13 +31,19 @@ type Leadership struct {
 	Epoch string `json:"epoch,omitempty"`
 	// Renewed is when this process last saw the Lease renewed, or renewed it, by its own clock.
 	Renewed time.Time `json:"renewed,omitzero"`
+	// Expires is when the Lease runs out unless it is renewed, by that clock.
+	Expires time.Time `json:"expires,omitzero"`
+	// Overdue is whether another process holds the Lease and should have renewed it by now: it may be gone.
+	Overdue bool `json:"overdue,omitempty"`
 	// Silent is whether this process stands by and does not know who leads: the Lease could not be
 	// read, or nobody was seen to renew it for as long as it lasts. Leader has led.
 	Silent bool `json:"silent,omitempty"`
 }
 
 // Held reports whether this process leads, or knows of another that does.
-func (l *Leadership) Held() bool { return !l.StandsBy || l.Leader != "" && !l.Silent && l.Error == "" }
+func (l *Leadership) Held() bool {
+	return !l.StandsBy || l.Leader != "" && !l.Overdue && !l.Silent && l.Error == ""
+}
 
 // Following is a stream of the leader's syncs, as it stands now.
 type Following struct {

@@ -43,7 +43,7 @@ func TestWhoLeads(t *testing.T) {
 		"the leader": {mode: "acting, leader since 01:13", leader: "this process, since 2026-11-21 01:13:04 UTC, as pod-7 by the Lease kube-system/loopscope-manager"},
 		"just so": {is: func(l *telemetry.Leadership) {
 			l.Changes = []telemetry.LeaderChange{{At: storyNow.Add(-time.Minute), From: "pod-1_c0ffee", To: l.Identity, Last: storyNow.Add(-76 * time.Second)}}
-		}, mode: "acting, leader since", title: "This process has become the leader", text: "pod-1 led before, and last renewed the Lease 16s earlier. Every object has been queued once more since.", leader: "pod-1_c0ffee → pod-7, 16s after the last sign of a leader"},
+		}, mode: "acting, leader since", title: "This process has become the leader", text: "It has led since 03:12:04 UTC. pod-1 led before, and last renewed the Lease 16s earlier. Every object has been queued once more since.", leader: "pod-1_c0ffee → pod-7, 16s after the last sign of a leader"},
 		"some time ago": {is: func(l *telemetry.Leadership) {
 			l.Changes = []telemetry.LeaderChange{{At: storyNow.Add(-2 * time.Minute), From: "pod-1_c0ffee", To: l.Identity, Last: storyNow.Add(-136 * time.Second)}}
 		}, mode: "acting, leader since"},
@@ -55,7 +55,7 @@ func TestWhoLeads(t *testing.T) {
 			leader: "This process acts without leader election. It looked at the Lease kube-system/loopscope-manager when it started, and nobody held it."},
 		"nobody is elected": {is: func(l *telemetry.Leadership) { *l = telemetry.Leadership{} }, mode: "acting since", leader: "There is no leader election"},
 		"another one leads": {is: func(l *telemetry.Leadership) { *l = led() }, mode: "standing by, pod-1 leads", title: "This process stands by",
-			text: "pod-1_c0ffee leads since 01:13:04 UTC by the Lease kube-system/loopscope-manager. Shown is what this process would do in its place. This process writes nothing, and takes over as soon as", leader: "earlier leaders 01:13:04 nobody → pod-1_c0ffee; 00:13:04 pod-9 → nobody"},
+			text: "pod-1_c0ffee has led since 01:13:04 UTC by the Lease kube-system/loopscope-manager. Shown is what this process would do in its place. This process writes nothing, and takes over as soon as", leader: "earlier leaders 01:13:04 nobody → pod-1_c0ffee; 00:13:04 pod-9 → nobody"},
 		"another one leads, and there is no election": {is: func(l *telemetry.Leadership) { *l = led(); l.Elected = false }, mode: "standing by, pod-1 leads", title: "This process stands by",
 			text: "was started without leader election; it writes nothing as long as that Lease is held", leader: "pod-1_c0ffee by the Lease"},
 		"the leader has just changed": {is: func(l *telemetry.Leadership) {
@@ -69,6 +69,23 @@ func TestWhoLeads(t *testing.T) {
 			text: "Shown is what this process would do in its place until it has received what the leader has decided so far.", leader: "pod-1_c0ffee by the Lease"},
 		"its decisions were received a moment ago": {is: following(telemetry.Following{Shown: true, Error: "EOF"}), mode: "standing by, pod-1 leads", title: "This process stands by",
 			text: "Shown is what it had decided at 03:12:04 UTC, when the connection to it was lost; this process tries to connect again.", leader: "pod-1_c0ffee by the Lease"},
+		"it is silent": {is: func(l *telemetry.Leadership) {
+			following(telemetry.Following{Connected: true, Shown: true})(l)
+			l.Overdue, l.Renewed, l.Expires = true, storyNow.Add(-9*time.Second), storyNow.Add(6*time.Second)
+		}, mode: "standing by, pod-1 is silent", title: "This process stands by, and the leader is silent",
+			text:   "pod-1_c0ffee has not renewed the Lease kube-system/loopscope-manager for 9s, and holds it until 03:13:10 UTC: it may have been killed, or cut off from the API server. Shown is what this process has received of its decisions so far. This process writes nothing, and takes over as soon as that Lease is given back or runs out.",
+			leader: "pod-1_c0ffee by the Lease kube-system/loopscope-manager, which it has not renewed for 9s"},
+		"it is silent, and its Lease lasts for long": {is: func(l *telemetry.Leadership) {
+			*l = led()
+			l.Overdue, l.Renewed, l.Expires = true, storyNow.Add(-time.Minute), storyNow.Add(59*time.Minute)
+		}, mode: "standing by, pod-1 is silent", title: "This process stands by, and the leader is silent",
+			text:   "for 1m, and holds it until 04:12:04 UTC: it may have been killed, or cut off from the API server. Shown is what this process would do in its place. This process writes nothing, and takes over as soon as that Lease is given back or runs out. If that manager is gone, delete the Lease: kubectl -n kube-system delete lease loopscope-manager.",
+			leader: "pod-1_c0ffee by the Lease"},
+		"its Lease has run out": {is: func(l *telemetry.Leadership) {
+			*l = led()
+			l.Overdue, l.Silent, l.Renewed, l.Expires = true, true, storyNow.Add(-16*time.Second), storyNow.Add(-time.Second)
+		}, mode: "standing by, pod-1 led last", title: "This process stands by, and the leader is silent",
+			text: "pod-1_c0ffee has not renewed the Lease kube-system/loopscope-manager for 16s, and it has run out. Shown is what this process would do in its place. Nothing is written until a manager has taken it", leader: "not known: pod-1_c0ffee led last by the Lease"},
 		"it cannot be reached": {is: following(telemetry.Following{Error: "connection refused"}), mode: "standing by, pod-1 leads; own view", title: "This process stands by",
 			text: "Shown is what this process would do in its place: its console at https://10.0.0.1:10443 has not been reached since 03:12:04 UTC (connection refused), and is tried again.", leader: "pod-1_c0ffee by the Lease"},
 		"it is not let in": {is: following(telemetry.Following{Error: `forbidden: User "x" cannot get path "/live"`}), mode: "standing by, pod-1 leads; own view", title: "This process stands by",
@@ -79,7 +96,7 @@ func TestWhoLeads(t *testing.T) {
 			*l = led()
 			l.Following = &telemetry.Following{Leader: l.Leader, Error: "none"}
 		}, mode: "standing by, pod-1 leads; own view", title: "This process stands by",
-			text: "Shown is what this process would do in its place: the Lease does not say where the leader's console can be reached, as it is served to this process only with --secure-port.", leader: "pod-1_c0ffee by the Lease"},
+			text: "Shown is what this process would do in its place: the Lease does not say where the leader's console can be reached. A leader tells others only with --secure-port.", leader: "pod-1_c0ffee by the Lease"},
 		"syncs were missed": {is: func(l *telemetry.Leadership) {
 			following(telemetry.Following{Connected: true, Shown: true})(l)
 			l.Missed = []telemetry.MissedSyncs{{Leader: "pod-9", From: storyNow.Add(-time.Hour)}, {Leader: "pod-1_c0ffee", From: storyNow.Add(-3 * time.Minute), To: storyNow.Add(-time.Minute), Count: 12}}

@@ -66,7 +66,7 @@ func newStateMetrics(controllers []string) *stateMetrics {
 		version:     desc("cache_resource_version", "The resourceVersion that an informer's cache has come to.", "controller", "resource"),
 		rivals:      desc("rival_writes_total", "Writes of statuses that another process made while this one acts: two managers on one cluster, or kube-controller-manager's own loops."),
 		leads:       prometheus.NewDesc("leader_election_master_status", "Whether this process leads by the Lease of that name, as kube-controller-manager has it.", []string{"name"}, nil),
-		held:        desc("lease_held", "Whether somebody is known to hold the Lease of that name, this process or another.", "name"),
+		held:        desc("lease_held", "Whether somebody is known to hold and renew the Lease of that name, this process or another.", "name"),
 		reachable:   desc("apiserver_reachable", "Whether the API server answered when it was asked last, at most some seconds ago."),
 	}
 }

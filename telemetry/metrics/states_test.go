@@ -190,6 +190,7 @@ func TestLeaseHeld(t *testing.T) {
 		{"another leads", telemetry.Leadership{Leader: "there", StandsBy: true}, "1"},
 		{"nobody leads", telemetry.Leadership{StandsBy: true}, "0"},
 		{"the one that led renews it no longer", telemetry.Leadership{Leader: "there", StandsBy: true, Silent: true}, "0"},
+		{"the one that leads does not renew it", telemetry.Leadership{Leader: "there", StandsBy: true, Overdue: true}, "0"},
 		{"it cannot be read", telemetry.Leadership{Leader: "there", StandsBy: true, Error: "forbidden"}, "0"},
 	} {
 		t.Run(c.what, func(t *testing.T) {
@@ -197,7 +198,7 @@ func TestLeaseHeld(t *testing.T) {
 			c.now.Lease = "kube-system/loopscope"
 			m.States(Sources{Journal: telemetry.NewJournal(telemetry.JournalOptions{}), Leadership: func() telemetry.Leadership { return c.now }})
 			compare(t, reg, `
-# HELP loopscope_lease_held Whether somebody is known to hold the Lease of that name, this process or another.
+# HELP loopscope_lease_held Whether somebody is known to hold and renew the Lease of that name, this process or another.
 # TYPE loopscope_lease_held gauge
 loopscope_lease_held{name="loopscope"} `+c.want+"\n", "loopscope_lease_held")
 		})

@@ -46,6 +46,8 @@ func (s *Source) ModeText() views.Text {
 		return views.Text{}.Strong("standing by" + in).Plain(", nobody leads")
 	case l.Silent:
 		return views.Text{}.Strong("standing by" + in).Plain(", " + prose.Clip(host(l.Leader), 60) + " led last")
+	case l.Overdue:
+		return views.Text{}.Strong("standing by" + in).Plain(", " + prose.Clip(host(l.Leader), 60) + " is silent")
 	case l.StandsBy && s.OwnView():
 		return views.Text{}.Strong("standing by" + in).Plain(", " + prose.Clip(host(l.Leader), 60) + " leads; own view")
 	case l.StandsBy:
@@ -82,8 +84,10 @@ func standbyNotice(l telemetry.Leadership, now time.Time) *views.Notice {
 		n.Text = views.Say("It has not read the Lease ").Code(l.Lease).Plain(" yet, and writes nothing until it has.")
 	case l.Leader == "":
 		n.Text = views.Say("Nobody holds the Lease ").Code(l.Lease).Plain(". Nothing is written until this process has taken it, which it tries every few seconds.")
+	case l.Overdue || l.Silent:
+		n.Title, n.Text = "This process stands by, and the leader is silent", silentLeader(&l, now)
 	default:
-		n.Text = views.Text{}.Strong(prose.Clip(l.Leader, 200)).Plain(" leads since ").Clock(l.Since).Plain(" UTC by the Lease ").Code(l.Lease).
+		n.Text = views.Text{}.Strong(prose.Clip(l.Leader, 200)).Plain(" has led since ").Clock(l.Since).Plain(" UTC by the Lease ").Code(l.Lease).
 			Plain(". ").Join(whoseDecisions(l.Following)).Plain(" ").Join(untilWhen(l)).Join(newestGap(l.Missed, now))
 		if c, is := newLeader(l, now); is && c.To == l.Leader {
 			n.Title = "This process stands by, and the leader has changed"
@@ -91,6 +95,27 @@ func standbyNotice(l telemetry.Leadership, now time.Time) *views.Notice {
 		}
 	}
 	return n
+}
+
+// longLease is how much longer a Lease may last before it is said how to end it.
+const longLease = time.Minute
+
+// silentLeader says that a leader has ceased to renew its Lease, what is shown meanwhile, and when another
+// one leads.
+func silentLeader(l *telemetry.Leadership, now time.Time) views.Text {
+	text := views.Text{}.Strong(prose.Clip(l.Leader, 200)).Plain(" has not renewed the Lease ").Code(l.Lease).Plain(" for ").Since(l.Renewed)
+	shown := whoseDecisions(l.Following)
+	if f := l.Following; f != nil && f.Connected && f.Shown {
+		shown = views.Say("Shown is what this process has received of its decisions so far.")
+	}
+	if l.Silent {
+		return text.Plain(", and it has run out. ").Join(shown).Plain(" Nothing is written until a manager has taken it, which each of them tries every few seconds.")
+	}
+	text = text.Plain(", and holds it until ").Clock(l.Expires).Plain(" UTC: it may have been killed, or cut off from the API server. ").Join(shown).Plain(" ").Join(untilWhen(*l))
+	if namespace, name, _ := strings.Cut(l.Lease, "/"); l.Expires.Sub(now) > longLease {
+		text = text.Plain(" If that manager is gone, delete the Lease: ").Code("kubectl -n " + namespace + " delete lease " + name).Plain(".")
+	}
+	return text
 }
 
 // ledLast says who led when that was last known, if it was.
@@ -117,7 +142,7 @@ func whoseDecisions(f *telemetry.Following) views.Text {
 	case f.Shown:
 		return views.Say("Shown is what it had decided at ").Clock(f.Since).Plain(" UTC, when the connection to it was lost; this process tries to connect again.")
 	case f.From == "":
-		return views.Say(own + ": the Lease does not say where the leader's console can be reached, as it is served to this process only with ").Code("--secure-port").Plain(".")
+		return views.Say(own + ": the Lease does not say where the leader's console can be reached. A leader tells others only with ").Code("--secure-port").Plain(".")
 	}
 	text := views.Say(own + ": its console at ").Code(prose.Clip(f.From, 100)).Plain(" has not been reached since ").Clock(f.Since).Plain(" UTC (").Code(prose.Clip(f.Error, 200)).Plain("), and is tried again.")
 	if strings.Contains(f.Error, "cannot get path") {
@@ -172,7 +197,7 @@ func tookOverNotice(l telemetry.Leadership, now time.Time) *views.Notice {
 		return nil
 	}
 	return &views.Notice{Tone: views.Moving, Title: "This process has become the leader",
-		Text: views.Say("It leads since ").Clock(c.At).Plain(" UTC. " + before(c) + ". Every object has been queued once more since.").Join(newestGap(l.Missed, now))}
+		Text: views.Say("It has led since ").Clock(c.At).Plain(" UTC. " + before(c) + ". Every object has been queued once more since.").Join(newestGap(l.Missed, now))}
 }
 
 // rivalNotice says that two act where one should.
@@ -209,6 +234,8 @@ func (s *Source) LeaderText() views.Text {
 		return views.Say("There is no leader election: one process acts. A second one would fight over every ReplicaSet.")
 	case l.Silent:
 		return unknownLeader(&l)
+	case l.Overdue:
+		return views.Text{}.Strong(l.Leader).Plain(" by the Lease ").Code(l.Lease).Plain(", which it has not renewed for ").Since(l.Renewed)
 	case l.StandsBy:
 		return views.Text{}.Strong(cmp.Or(l.Leader, "nobody")).Plain(" by the Lease ").Code(l.Lease)
 	case !l.Elected:

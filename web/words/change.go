@@ -29,7 +29,7 @@ var causeWords = map[telemetry.CauseKind]string{
 	telemetry.CauseAdded: "added", telemetry.CauseModified: "modified", telemetry.CauseDeleted: "deleted",
 	telemetry.CauseTombstone: "deleted, last state unknown", telemetry.CauseResync: "resync", telemetry.CauseBackoff: "the end of its back-off",
 	telemetry.CauseTimer: "timer", telemetry.CausePodReason: "new status of", telemetry.CauseStart: "first list after start",
-	telemetry.CauseLead:  "this process leads now",
+	telemetry.CauseLead:  "this process becoming the leader",
 	telemetry.CauseAsked: "enqueued by its controller",
 }
 

@@ -127,7 +127,7 @@ func TestMissedIsRecorded(t *testing.T) {
 		client := fake.NewClientset()
 		first, second := run(t, client, "a", true), run(t, client, "b", true)
 		second.Missed(telemetry.MissedSyncs{Leader: "a", From: time.Now(), To: time.Now().Add(2 * time.Second), Count: 12})
-		second.kept.want(t, "a leads since 00:00:00; This process stands by until the Lease is given back or runs out", "12 syncs of a between 00:00:00 and 00:00:02 were not received")
+		second.kept.want(t, "a has led since 00:00:00; This process stands by until the Lease is given back or runs out", "12 syncs of a between 00:00:00 and 00:00:02 were not received")
 		for _, c := range []*candidate{second, first} {
 			if err := c.stop(); err != nil {
 				t.Error(err)

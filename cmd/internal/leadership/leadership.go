@@ -81,12 +81,14 @@ type Election struct {
 
 	heard atomic.Pointer[time.Time] // when last was read or written, by the clock of this process
 
-	mu    sync.Mutex
-	state telemetry.Leadership
-	seen  bool      // who leads, at least once
-	last  time.Time // that somebody was known to lead
-	mute  bool      // the last write failed: that the Lease can be read is then no news
-	where Console   // the leader's, as the Lease has it
+	mu     sync.Mutex
+	state  telemetry.Leadership
+	seen   bool          // who leads, at least once
+	last   time.Time     // that somebody was known to lead
+	lasts  time.Duration // how long the Lease does from then on
+	looked time.Time     // when the Lease was last read or written
+	mute   bool          // the last write failed: that the Lease can be read is then no news
+	where  Console       // the leader's, as the Lease has it
 }
 
 // New prepares an election, in which begin is called once this process leads. The client
@@ -204,7 +206,20 @@ func (e *Election) State() telemetry.Leadership {
 	s := e.state
 	s.StandsBy = !e.Leads()
 	s.Renewed, s.Silent = e.renewed().UTC(), s.StandsBy && e.unknown()
+	if s.Leader != "" {
+		s.Expires = s.Renewed.Add(e.lasts)
+		s.Overdue = s.StandsBy && s.Leader != e.opts.Identity && e.looked.Sub(e.renewed()) > e.patience()
+	}
 	return s
+}
+
+// longestPatience is how long nobody is suspected whose Lease lasts for hours.
+const longestPatience = time.Minute
+
+// patience is how long a leader may take to renew its Lease before it is told. This process sees that late,
+// by as long as it does not look. Callers hold the mutex.
+func (e *Election) patience() time.Duration {
+	return max(min(e.lasts/3, longestPatience), 4*e.opts.RetryPeriod)
 }
 
 // renewed is when this process last saw the Lease renewed, zero for never.
@@ -223,7 +238,7 @@ func (e *Election) unknown() bool {
 	case s.Leader == "":
 		return s.Error != ""
 	}
-	return time.Since(e.renewed()) > e.opts.LeaseDuration
+	return time.Since(e.renewed()) > e.lasts
 }
 
 // Leader is the other process that leads, and where its syncs can be had, if the Lease says so.
@@ -293,6 +308,9 @@ func (e *Election) see(ctx context.Context, record *resourcelock.LeaderElectionR
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	s := &e.state
+	if err == nil {
+		e.looked = time.Now()
+	}
 	switch {
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), errors.Is(err, context.Canceled):
 		return // Nobody has made it, somebody else was faster, or it is over.
@@ -314,7 +332,10 @@ func (e *Election) see(ctx context.Context, record *resourcelock.LeaderElectionR
 	again := s.Error != ""
 	s.Error, s.ErrorSince = "", time.Time{}
 	last := e.last
-	if e.last = renewTime(record); !e.last.Equal(last) {
+	lasts := time.Duration(record.LeaseDurationSeconds) * time.Second
+	changed := e.lasts != lasts || s.Leader != record.HolderIdentity // By hand, too: it then lasts from now on.
+	e.lasts = lasts
+	if e.last = renewTime(record); changed || !e.last.Equal(last) {
 		heard := time.Now()
 		if record.HolderIdentity == e.opts.Identity { // By the same clock: the reply may have been late.
 			heard = heard.Add(-max(0, heard.Sub(e.last)))

@@ -127,7 +127,7 @@ func TestOneLeadsAfterTheOther(t *testing.T) {
 			t.Error(err)
 		}
 		first.kept.want(t, "this process leads", "nobody leads; The first manager that takes it leads")
-		second.kept.want(t, "a leads since 00:00:00; This process stands by until the Lease is given back or runs out", "nobody leads; The first manager that takes it leads",
+		second.kept.want(t, "a has led since 00:00:00; This process stands by until the Lease is given back or runs out", "nobody leads; The first manager that takes it leads",
 			"this process leads; Nobody led for a while before", "nobody leads; The first manager that takes it leads")
 		want := []string{"Lease loopscope-manager: LeaderElection: a became leader", "Lease loopscope-manager: LeaderElection: a stopped leading",
 			"Lease loopscope-manager: LeaderElection: b became leader", "Lease loopscope-manager: LeaderElection: b stopped leading"}
@@ -282,7 +282,7 @@ func TestTakenByAnother(t *testing.T) {
 		if s := c.State(); slow.Load() || s.Error != "" || s.Leader != "b" || !s.StandsBy {
 			t.Errorf("it says %+v", s)
 		}
-		c.kept.want(t, "this process leads", "b leads since 00:00:00; This process stands by until the Lease is given back or runs out")
+		c.kept.want(t, "this process leads", "b has led since 00:00:00; This process stands by until the Lease is given back or runs out")
 		silent.Store(true)
 		time.Sleep(3 * time.Second)
 		if s := c.State(); s.Error != "context deadline exceeded" {
@@ -370,6 +370,73 @@ func TestSilent(t *testing.T) {
 		time.Sleep(20 * time.Second)
 		if s := second.State(); s.Silent || first.Leads() == second.Leads() {
 			t.Errorf("when it can be had again, it says %+v", s)
+		}
+		for _, c := range []*candidate{first, second} {
+			if err := c.stop(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// A Lease that its holder does not renew is told before it has run out, and lasts as long as it says itself:
+// until then nobody takes it, unless somebody deletes it.
+func TestOverdue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset()
+		c := run(t, client, "a", true)
+		c.want(t, true, "a")
+		time.Sleep(10*time.Second + 500*time.Millisecond)
+		failing(client, func() error {
+			return apierrors.NewConflict(coordinationv1.Resource("leases"), "loopscope-manager", errors.New("it was changed"))
+		})
+		patch := []byte(`{"spec":{"holderIdentity":"ghost","leaseDurationSeconds":3600}}`)
+		leases := client.CoordinationV1().Leases("kube-system")
+		if _, err := leases.Patch(t.Context(), "loopscope-manager", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		from := time.Now()
+		for _, at := range []struct {
+			after                 time.Duration
+			held, overdue, silent bool
+		}{{3 * time.Second, true, false, false}, {27 * time.Second, true, false, false}, {40 * time.Second, false, true, false}, {58 * time.Minute, false, true, false}, {2 * time.Minute, false, true, true}} {
+			time.Sleep(at.after)
+			if s := c.State(); s.Leader != "ghost" || s.Held() != at.held || s.Overdue != at.overdue || s.Silent != at.silent || s.Renewed.Sub(from).Abs() > 3*time.Second || s.Expires.Sub(s.Renewed) != time.Hour {
+				t.Errorf("%s later it says %+v", time.Since(from), s)
+			}
+		}
+		if err := leases.Delete(t.Context(), "loopscope-manager", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(3 * time.Second)
+		if s := c.State(); !c.Leads() || s.Overdue || s.Silent || !s.Held() {
+			t.Errorf("once it is deleted it says %+v", s)
+		}
+		if err := c.stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Who is kept from looking at the Lease does not suspect its holder.
+func TestNotOverdue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset()
+		first, second := run(t, client, "a", true), run(t, client, "b", true)
+		var away atomic.Bool
+		client.PrependReactor("*", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return away.Load(), nil, errors.New("no route to host")
+		})
+		for range 300 { // Each looks at its own times.
+			if time.Sleep(time.Second); second.State().Overdue {
+				t.Fatalf("it says %+v", second.State())
+			}
+		}
+		away.Store(true)
+		for range 300 {
+			if time.Sleep(time.Second); second.State().Overdue {
+				t.Fatalf("while the API server is away it says %+v", second.State())
+			}
 		}
 		for _, c := range []*candidate{first, second} {
 			if err := c.stop(); err != nil {

@@ -89,7 +89,7 @@ func (e *Election) sentence() decision.Sentence {
 	case s.Leader == s.Identity:
 		said.Code, said.Lead, said.Then = codeLeads, words.Say("this process leads"), e.before()
 	default:
-		said.Code, said.Lead = codeStandsBy, words.Name(host(s.Leader)).Say(" leads since ").Clock(s.Since)
+		said.Code, said.Lead = codeStandsBy, words.Name(host(s.Leader)).Say(" has led since ").Clock(s.Since)
 		said.Then = words.Say("This process stands by until the Lease is given back or runs out")
 	}
 	return said

@@ -276,10 +276,16 @@ func (f *Follower) take(leader leadership.Console, m message, first bool) error 
 	return f.keep(m.trace)
 }
 
+// errSelf is where a leader of before was killed and this process serves at its address.
+var errSelf = errors.New("that address is this process's own now")
+
 // begin takes who sends. Callers hold the mutex.
 func (f *Follower) begin(leader leadership.Console, h *hello) error {
 	if h.By != leader.Identity {
-		return fmt.Errorf("at %s answers %q, and not the leader", leader.URL, clip(h.By))
+		if h.By == f.opts.Leadership().Identity {
+			return errSelf
+		}
+		return fmt.Errorf("it is that of %q, and not of the leader", clip(h.By))
 	}
 	if h.Epoch != f.run.epoch {
 		f.run = run{epoch: h.Epoch, journal: f.opts.Begin(h.Epoch), ended: f.run.ended}

@@ -305,11 +305,14 @@ func TestNotTheLeader(t *testing.T) {
 	}
 	l.record(1, "web", nil)
 	w.leads("a", "http://"+l.address)
-	says(`answers "somebody", and not the leader`)
+	says(`it is that of "somebody", and not of the leader`)
 	w.leads("b", "")
 	says("the Lease does not say where its console is")
 	w.leads("c", "http://127.0.0.1:1")
 	says("connection refused")
+	me := newLeader(t, "me", "run2", 100)
+	w.leads("d", "http://"+me.address)
+	says("that address is this process's own now")
 }
 
 // Credentials go to nobody without TLS, and to whom the certificate of the Lease proves.
