@@ -59,6 +59,10 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 				"--min-resync-period has to be a minute", "--controller-start-interval has to be 0s", "omit --untraced", "give --profiling as well",
 				"--leader-elect-lease-duration: must be greater than --leader-elect-renew-deadline", "--leader-elect-renew-deadline: must be more than 1.2s", `--leader-elect-resource-name: "A_" is not the name`,
 				"--leader-elect-resource-namespace: must not be empty", "give --leader-elect=false as well"}},
+		{"a way in that is none", []string{"manager", "--console-auth=foo"}, []string{"give token or none as --console-auth"}},
+		{"a token that nobody asks for", []string{"manager", "--console-auth=none", "--console-token-file=x"}, []string{"--console-token-file means nothing with a console that asks for no token: leave out one of --console-auth and --console-token-file"}},
+		{"a token of a recording that nobody asks for", []string{"view", "x", "--console-auth=none", "--console-token-file=x"}, []string{"leave out one of --console-auth and --console-token-file"}},
+		{"a token that is not there", []string{"manager", "--console-token-file=/does/not/exist", "--kubeconfig", contexts(t, "http://127.0.0.1:1")}, []string{"--console-token-file: token: open /does/not/exist: no such file"}},
 		{"an interval of no watch", []string{"top", "--every", "5s"}, []string{"--every is how often --watch refreshes: give --watch as well"}},
 		{"a timeout that is none", []string{"explain", "deployment/web", "--request-timeout", "xx", "--kubeconfig", contexts(t, "http://127.0.0.1:1")}, []string{"--request-timeout=xx is not a time: give one such as 30s"}},
 		{"an export of no time", []string{"export", "--since", "1h", "--until", "2h"}, []string{"--since is not before --until: nothing lies between the two"}},
@@ -121,9 +125,12 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 				t.Fatal("no error")
 			}
 			for _, want := range c.want {
-				if !strings.Contains(err.Error(), want) {
-					t.Errorf("error %q does not say %q", err, want)
+				if said := errorText(err); !strings.Contains(said, want) {
+					t.Errorf("%q does not say %q", said, want)
 				}
+			}
+			if said := errorText(err); !strings.HasSuffix(said, err.Error()) {
+				t.Errorf("%q is printed as %q: words of it pass for a credential", err, said)
 			}
 		})
 	}

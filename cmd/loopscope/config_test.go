@@ -108,6 +108,9 @@ help: true
 				t.Errorf("%s: no %q in %v", name, want, err)
 			}
 		}
+		if err != nil && !strings.HasSuffix(errorText(err), err.Error()) {
+			t.Errorf("%s: %q is printed as %q: words of it pass for a credential", name, err, errorText(err))
+		}
 	}
 	if _, err := runManager("--config", "/does/not/exist"); err == nil || !strings.Contains(err.Error(), "--config: open /does/not/exist: no such file") {
 		t.Errorf("no file: %v", err)

@@ -1,12 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/pflag"
 
 	"github.com/loopscope/loopscope/cmd/internal/signin"
-	"github.com/loopscope/loopscope/telemetry/redact"
 )
 
 // The values of --console-auth.
@@ -33,9 +33,9 @@ func (o *signInOptions) addFlags(flags *pflag.FlagSet) {
 func (o *signInOptions) check() error {
 	switch {
 	case o.auth != authToken && o.auth != authNone:
-		return fmt.Errorf("--console-auth=%s is neither %s nor %s", redact.Line(o.auth), authToken, authNone)
+		return fmt.Errorf("give %s or %s as --console-auth", authToken, authNone) // Somebody may have given the token itself.
 	case o.auth == authNone && o.tokenFile != "":
-		return fmt.Errorf("--console-token-file is for --console-auth=%s: leave one of the two out", authToken)
+		return errors.New("--console-token-file means nothing with a console that asks for no token: leave out one of --console-auth and --console-token-file")
 	}
 	return nil
 }
