@@ -136,7 +136,10 @@ type LoopState struct {
 
 // ServerState is what is known of the API server.
 type ServerState struct {
+	// Reachable is whether it serves, which is assumed until a request says otherwise.
 	Reachable bool `json:"reachable"`
+	// Awaited is whether it has not served this process at all yet.
+	Awaited bool `json:"awaited,omitempty"`
 	// Since is when it began to serve, or last did where it does not.
 	Since time.Time `json:"since"`
 	Lack  Lack      `json:"lack,omitempty"`

@@ -138,6 +138,19 @@ func TestHostileNames(t *testing.T) {
 	}
 }
 
+// Who has not been answered yet is not ready.
+func TestServerAwaited(t *testing.T) {
+	w := newWorld(t, storyNow)
+	_, h := w.serve(func(o *Options) {
+		o.Server = func() telemetry.ServerState {
+			return telemetry.ServerState{Reachable: true, Awaited: true, Since: storyNow}
+		}
+	})
+	if res, body := get(t, h.URL, "/readyz"); res.StatusCode != http.StatusServiceUnavailable || !strings.Contains(body, "[-]api-server failed: it has not answered yet\n") {
+		t.Errorf("/readyz: %s\n%s", res.Status, body)
+	}
+}
+
 // TestServerGone says so on every page and in /readyz.
 func TestServerGone(t *testing.T) {
 	w := newWorld(t, storyNow)

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -35,7 +36,10 @@ func (s *Server) alive() []telemetry.Check {
 // ready says whether the loops work on current caches.
 func (s *Server) ready() []telemetry.Check {
 	server := telemetry.Check{Name: "api-server"}
-	if st := s.src.Opts.Server(); !st.Reachable {
+	switch st := s.src.Opts.Server(); {
+	case st.Reachable && st.Awaited:
+		server.Err = errors.New("it has not answered yet")
+	case !st.Reachable:
 		server.Err = fmt.Errorf("it %s %s: %s", st.Lack.Since(), st.Since.UTC().Format("15:04:05"), st.Error)
 	}
 	return append([]telemetry.Check{{Name: "ping"}, server}, s.src.Opts.Checks()...)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"time"
 
 	"github.com/loopscope/loopscope/cmd/internal/app"
@@ -39,7 +40,7 @@ func (c *completedManager) Run(ctx context.Context, out io.Writer) error {
 	if c.shown != nil {
 		c.shown(program.URL())
 	}
-	return until(ctx, program, c.stopWithin)
+	return until(ctx, program, c.stopWithin, c.program.Logger)
 }
 
 // printed is the address as it may stand in a log that others read: where they are served by their own
@@ -52,14 +53,16 @@ func (c *completedManager) printed(url string) string {
 }
 
 // until waits for a signal or for a part that ends by itself, and stops the rest within that
-// time, 0 for as long as it takes.
-func until(ctx context.Context, program *app.App, within time.Duration) error {
+// time, 0 for as long as it takes. The log says why, and when all has ended.
+func until(ctx context.Context, program *app.App, within time.Duration, log *slog.Logger) error {
 	ended := make(chan error, 1)
 	go func() { ended <- program.Wait() }()
 	var err error
 	select {
 	case <-ctx.Done():
+		log.Info("Stopping", "cause", context.Cause(ctx))
 	case err = <-ended:
+		log.Info("Stopping", "cause", err)
 	}
 	stopping := context.Background()
 	if within > 0 {
@@ -67,5 +70,9 @@ func until(ctx context.Context, program *app.App, within time.Duration) error {
 		stopping, cancel = context.WithTimeout(stopping, within)
 		defer cancel()
 	}
-	return errors.Join(err, program.Stop(stopping))
+	err = errors.Join(err, program.Stop(stopping))
+	if err == nil {
+		log.Info("Stopped")
+	}
+	return err
 }

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -77,6 +78,9 @@ func managedAt(t *testing.T, server string, args ...string) (url string, log *li
 		_, _ = io.Copy(io.Discard, said)
 		if err := child.Wait(); err != nil {
 			t.Errorf("the manager ended: %v; log:\n%s", err, log)
+		}
+		if said := log.String(); !regexp.MustCompile(`(?s)Stopping.*interrupt signal received.*Stopped[^\n]*\n$`).MatchString(said) {
+			t.Errorf("the log does not end with why it was stopped, and that it has:\n%s", said)
 		}
 	})
 	line, err := said.ReadString('\n')

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/spf13/cobra"
 
@@ -75,7 +76,7 @@ func (o *viewOptions) run(ctx context.Context, s streams, file string) error {
 		return err
 	}
 	fmt.Fprintf(s.out, "recording: %s\n", program.URL())
-	return until(ctx, program, stopWithin)
+	return until(ctx, program, stopWithin, slog.New(slog.DiscardHandler))
 }
 
 // interruptible runs what reads a file, and leaves it behind when ctx ends: one line may

@@ -265,6 +265,9 @@ func (c *cluster) probe(ctx context.Context) error {
 	defer tick.Stop()
 	for {
 		err := c.ask(ctx)
+		if ctx.Err() != nil {
+			return nil // It says nothing of the API server.
+		}
 		if c.note(err); err == nil || lackOf(err) != telemetry.LackAnswer || c.release.awaited() {
 			c.askRelease(ctx)
 		}
@@ -333,6 +336,7 @@ func (c *cluster) server() telemetry.ServerState {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	state := c.state.now()
+	state.Awaited = !c.state.answered
 	state.Release = c.release.now()
 	return state
 }
@@ -391,5 +395,5 @@ func (l *running) lack(now time.Time) error {
 
 // ready reports whether everything works.
 func (c *cluster) ready() bool {
-	return c.server().Reachable && !slices.ContainsFunc(c.checks(), func(x telemetry.Check) bool { return x.Err != nil })
+	return c.served() && c.server().Reachable && !slices.ContainsFunc(c.checks(), func(x telemetry.Check) bool { return x.Err != nil })
 }

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -95,4 +96,35 @@ func probe(t *testing.T, config *rest.Config) error {
 	}
 	x := &cluster{health: c.Discovery().RESTClient()}
 	return x.ask(t.Context())
+}
+
+// A process that ends while it waits for an API server does not say that this one does not answer. It is
+// not ready before the first answer.
+func TestEndsBeforeTheFirstAnswer(t *testing.T) {
+	asked := make(chan struct{}, 1)
+	c, log := versioned(t, func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case asked <- struct{}{}:
+		default:
+		}
+		<-r.Context().Done()
+	})
+	c.answers = make(chan struct{})
+	c.state.begin(probed)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan error)
+	go func() { ended <- c.probe(ctx) }()
+	<-asked
+	if s := c.server(); !s.Awaited || c.ready() {
+		t.Errorf("before the first answer it is %+v, and ready: %v", s, c.ready())
+	}
+	cancel()
+	if err, said := <-ended, log.take(); err != nil || said != "" {
+		t.Errorf("%v, and the log says %q", err, said)
+	}
+	c.note(nil)
+	if s := c.server(); s.Awaited || !c.ready() {
+		t.Errorf("after it, it is %+v, and ready: %v", s, c.ready())
+	}
 }
