@@ -3,6 +3,7 @@ package history
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
@@ -31,6 +32,9 @@ func explain(path string, err error) error {
 	}
 	if text := advice[code(err)]; text != "" && !errors.Is(err, errTaken) { // which says what to do itself
 		return fmt.Errorf("history %s: %s (%w)", path, text, err)
+	}
+	if strings.HasPrefix(err.Error(), path) { // It names the file, or one beside it.
+		return fmt.Errorf("history %w", err)
 	}
 	return fmt.Errorf("history %s: %w", path, err)
 }

@@ -217,7 +217,7 @@ func TestFilesThatAreNoHistory(t *testing.T) {
 		make       func(t *testing.T, path string)
 	}{
 		{"text", "it is not a database", func(t *testing.T, path string) { write(t, path, []byte(strings.Repeat("hello ", 2000))) }},
-		{"a directory", "it is not a file", func(t *testing.T, path string) {
+		{"a directory", "it is not a file: give the path of a file", func(t *testing.T, path string) {
 			if err := os.Mkdir(path, 0o700); err != nil {
 				t.Fatal(err)
 			}

@@ -162,7 +162,7 @@ func Read(path string) (File, error) {
 	if info, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return File{}, fmt.Errorf("history %s: %w: give the file of `loopscope manager --history`", path, fs.ErrNotExist)
 	} else if err == nil && !info.Mode().IsRegular() {
-		return File{}, fmt.Errorf("history %s: it is not a file", path)
+		return File{}, fmt.Errorf("history %s: it is not a file: give the path of a file", path)
 	}
 	if _, err := private(path, false); err != nil {
 		return File{}, fmt.Errorf("history %s: %w", path, err)

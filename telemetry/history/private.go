@@ -33,6 +33,8 @@ func private(path string, own bool) (closed []string, err error) {
 			continue
 		case err != nil:
 			return closed, fmt.Errorf("look at %s: %w", path+end, err)
+		case info.IsDir():
+			return closed, fmt.Errorf("%s: it is not a file: give the path of a file", path+end)
 		case !info.Mode().IsRegular():
 			return closed, fmt.Errorf("%s: it is not a file: remove it, or give another file", path+end)
 		case own && nlink(info) > 1:
