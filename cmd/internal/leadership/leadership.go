@@ -296,7 +296,7 @@ func (e *Election) free() error {
 // note takes what was read from the Lease or written to it, or why that failed. Who has renewed it too
 // late, before anybody else took it, leads again: what was decided in between is not written.
 func (e *Election) note(ctx context.Context, record *resourcelock.LeaderElectionRecord, write bool, err error) {
-	late := e.elector != nil && e.leads.Load() && e.overdue()
+	late := write && err == nil && record.HolderIdentity == e.opts.Identity && e.elector != nil && e.leads.Load() && e.overdue()
 	e.see(ctx, record, write, err)
 	if late && e.Leads() {
 		e.opts.Logger.Info("This process leads again: it has renewed the Lease late", "lease", e.lease)
@@ -336,11 +336,7 @@ func (e *Election) see(ctx context.Context, record *resourcelock.LeaderElectionR
 	changed := e.lasts != lasts || s.Leader != record.HolderIdentity // By hand, too: it then lasts from now on.
 	e.lasts = lasts
 	if e.last = renewTime(record); changed || !e.last.Equal(last) {
-		heard := time.Now()
-		if record.HolderIdentity == e.opts.Identity { // By the same clock: the reply may have been late.
-			heard = heard.Add(-max(0, heard.Sub(e.last)))
-		}
-		e.heard.Store(&heard)
+		e.hear(record, write)
 	}
 	if s.Leader == record.HolderIdentity && e.seen {
 		if again {
@@ -361,6 +357,23 @@ func (e *Election) see(ctx context.Context, record *resourcelock.LeaderElectionR
 	if s.Leader != e.opts.Identity && s.Leader != "" {
 		e.opts.Logger.Info("Another process leads", "lease", e.lease, "leader", s.Leader, "since", s.Since)
 	}
+}
+
+// hear takes that a Lease was renewed, or given back: whoever does that has stopped acting. Callers hold the mutex.
+func (e *Election) hear(record *resourcelock.LeaderElectionRecord, write bool) {
+	heard := time.Now()
+	switch {
+	case record.HolderIdentity == "":
+		if write {
+			e.leads.Store(false)
+		}
+		return
+	case record.HolderIdentity == e.opts.Identity && !write:
+		return // A renewal whose reply was lost: it is read again when the next one, or the Lease's return, is about to be written.
+	case record.HolderIdentity == e.opts.Identity: // By the same clock: the reply may have been late.
+		heard = heard.Add(-max(0, heard.Sub(e.last)))
+	}
+	e.heard.Store(&heard)
 }
 
 // renewTime is when a Lease was renewed, as precisely as it can be read again.

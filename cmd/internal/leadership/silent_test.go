@@ -227,6 +227,43 @@ func TestHeldUp(t *testing.T) {
 	})
 }
 
+// A leader that could not renew the Lease gives it back: that is no renewal, and it acts no more until it
+// has taken the Lease anew.
+func TestGivenBackLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset()
+		var broken, slow, after atomic.Bool
+		failing(client, func() error {
+			switch {
+			case slow.CompareAndSwap(true, false):
+				time.Sleep(2 * time.Second)
+				after.Store(true)
+				return errors.New("no reply")
+			case after.CompareAndSwap(true, false): // It reads the Lease in the same try.
+				broken.Store(false)
+				return errors.New("no route to host")
+			case broken.Load():
+				return errors.New("no route to host")
+			}
+			return nil
+		})
+		c := run(t, client, "a", true)
+		c.want(t, true, "a")
+		time.Sleep(5500 * time.Millisecond)
+		broken.Store(true)
+		time.Sleep(9 * time.Second)
+		slow.Store(true)            // The last try ends after client-go's deadline,
+		time.Sleep(4 * time.Second) // and then the Lease is given back, and taken anew.
+		synctest.Wait()
+		if s := c.State(); !c.Leads() || c.began.Load() != 2 || len(s.Changes) != 3 || s.Changes[1].To != "" {
+			t.Errorf("it leads: %v, was told so %d times, and says %+v", c.Leads(), c.began.Load(), s)
+		}
+		if err := c.stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // The RenewDeadline counts from when a renewal was sent, however late its reply was; a leader that
 // another one has put aside says so.
 func TestLateReply(t *testing.T) {
