@@ -189,7 +189,7 @@ func TestPagesOfAnEarlierRun(t *testing.T) {
 		"/deployments/shop/web/story?at=2026-11-21T03:00:00Z": "and was not settled then.",
 		"/deployments/shop/web?at=2020-01-01":                 "No sync of shop/web from that time is kept. It was asked for 2020-01-01T00:00:00Z; syncs are kept since 2026-03-01 12:00:00 UTC.",
 		"/deployments/shop/web/story?at=2020-01-01":           "syncs are kept since 2026-03-01 12:00:00 UTC.",
-		"/deployments/shop/web?at=2026-03-02":                 "syncs are kept since 2026-03-01 12:00:00 UTC, and none of this object had started by then.",
+		"/deployments/shop/web?at=2026-03-02":                 "syncs are kept since 2026-03-01 12:00:00 UTC, and none of this object began between then and that time.",
 		"/deployments/shop/web/syncs/7c41/999999":             "earlier run",
 	} {
 		_, body := get(t, base, path)

@@ -109,7 +109,7 @@ func TestWhoLeads(t *testing.T) {
 		"not renewed": {is: func(l *telemetry.Leadership) {
 			l.StandsBy, l.Silent, l.Renewed = true, true, storyNow.Add(-11*time.Second)
 		}, mode: "standing by, leader unknown", title: "This process stands by",
-			text: "It did not renew the Lease kube-system/loopscope-manager in time, so another manager may lead by now.", leader: "not known: this process led last, until 03:12:53 UTC by the Lease kube-system/loopscope-manager"},
+			text: "It did not renew the Lease kube-system/loopscope-manager in time, so another manager may lead by now.", leader: "not known: this process led last (last renewal 03:12:53 UTC) by the Lease kube-system/loopscope-manager"},
 		"no right to lead": {is: func(l *telemetry.Leadership) {
 			l.Leader, l.StandsBy, l.Silent, l.Error, l.ErrorSince = "", true, true, "leases is forbidden", storyNow.Add(-time.Minute)
 		}, mode: "standing by, leader unknown", title: "This process stands by", text: "For 1m it could not get at the Lease kube-system/loopscope-manager: leases is forbidden. Nothing is written until it can. Who leads now is not known. It needs the rights to get, create and update that Lease.",
@@ -121,8 +121,8 @@ func TestWhoLeads(t *testing.T) {
 		"the API server fails": {is: func(l *telemetry.Leadership) {
 			l.StandsBy, l.Silent, l.Error, l.ErrorSince, l.Renewed = true, true, "timed out", storyNow.Add(-time.Minute), storyNow.Add(-time.Minute)
 		},
-			mode: "standing by, leader unknown", title: "This process stands by", text: "timed out. Nothing is written until it can. Who leads now is not known: this process led last, until 03:12:04 UTC.",
-			leader: "not known: this process led last, until 03:12:04 UTC; the Lease"},
+			mode: "standing by, leader unknown", title: "This process stands by", text: "timed out. Nothing is written until it can. Who leads now is not known: this process led last (last renewal 03:12:04 UTC).",
+			leader: "not known: this process led last (last renewal 03:12:04 UTC); the Lease"},
 		"a rival": {rival: telemetry.Rival{Writes: 3, Last: storyNow.Add(-2 * time.Second), Object: "Deployment shop/web"}, mode: "acting, leader since", title: "Another manager acts on this cluster, too",
 			text: "In the last minute it wrote 3 statuses under the name of this process, the last one of Deployment shop/web 2s ago. The two fight over every ReplicaSet"},
 		"upstream as a rival": {rival: telemetry.Rival{Manager: "kube-controller-manager", Writes: 12, Last: storyNow.Add(-2 * time.Second), Object: "Deployment shop/web"}, mode: "acting, leader since",

@@ -99,7 +99,7 @@ func (v *view) unknowable() string {
 		return etaEcho
 	case v.s.Paused:
 		return heldPaused
-	case f != nil && (f.NeedsAction || endless[f.Code] || f.Code == diagnosis.Uncounted && !f.Usual):
+	case f != nil && !v.overcome(f) && (f.NeedsAction || endless[f.Code] || f.Code == diagnosis.Uncounted && !f.Usual):
 		return f.Code
 	case c != nil && c.Reason == reasonDeadline:
 		return etaOver
@@ -109,6 +109,19 @@ func (v *view) unknowable() string {
 		return etaSlower
 	default:
 		return ""
+	}
+}
+
+// overcome reports whether the rollout completes although what a finding is of lasts: it replaces such pods, or needs
+// them no more.
+func (v *view) overcome(f *decision.Finding) bool {
+	switch {
+	case f.Code == diagnosis.Namespace, f.Code == diagnosis.Delete, f.Code == diagnosis.Terminating, f.Code == diagnosis.NodeGone && v.s.Strategy == recreate:
+		return false
+	case f.Old:
+		return !v.s.Paused
+	default:
+		return v.newAvailable() >= v.s.Want
 	}
 }
 

@@ -505,6 +505,41 @@ func TestPausedRecreate(t *testing.T) {
 	}
 }
 
+// TestStaying: deleted pods that stay are one finding, of old and new ones, running and ended; a Recreate waits for old
+// ones that still run.
+func TestStaying(t *testing.T) {
+	held := func(name string) []decision.TerminatingPod {
+		return []decision.TerminatingPod{{Name: name, Until: at.Add(-time.Minute), Finalizers: []string{"example.com/hold"}}}
+	}
+	for _, c := range []struct {
+		strategy              string
+		fresh, old, oldEnded  int64
+		beside, first         int64 // how many pods
+		besideOld, beforeRest bool
+	}{
+		{rollingUpdate, 1, 1, 1, 3, 0, false, false},
+		{rollingUpdate, 0, 1, 0, 1, 0, true, false},
+		{recreate, 1, 0, 0, 1, 0, false, false},
+		{recreate, 0, 0, 1, 1, 0, true, false},
+		{recreate, 1, 1, 0, 1, 1, false, true},
+	} {
+		fresh := ReplicaSet{Name: "new", UID: "n", Mine: true, Matches: true, SameTemplate: true, Replicas: 1, StatusReplicas: 1, Ready: 1, Available: 1, TerminatingNow: c.fresh, TerminatingPods: held("new-a")[:c.fresh]}
+		former := ReplicaSet{Name: "old", UID: "o", Mine: true, Matches: true, TerminatingNow: c.old, NonTerminal: c.old, TerminatingPods: held("old-a")[:c.old], TerminatingEnded: c.oldEnded, TerminatingEndedPods: held("old-b")[:c.oldEnded]}
+		list := Diagnose(&Snapshot{Now: at, Found: true, Namespace: "shop", Want: 1, Strategy: c.strategy, ReplicaSets: []ReplicaSet{former, fresh}}, decision.Learnt{}).Findings
+		var first int64
+		if c.beforeRest {
+			if len(list) == 0 || list[0].Beside {
+				t.Errorf("%+v: it waits for nothing: %+v", c, list)
+				continue
+			}
+			first, list = list[0].Count, list[1:]
+		}
+		if first != c.first || len(list) != 1 || !list[0].Beside || list[0].Count != c.beside || list[0].Old != c.besideOld || !list[0].NeedsAction {
+			t.Errorf("%+v: %d, and beside it %+v", c, first, list)
+		}
+	}
+}
+
 // TestUnseen: that nothing is known of a pod is usual for as long as pods usually take.
 func TestUnseen(t *testing.T) {
 	for ago, want := range map[time.Duration]bool{assumedUsual - time.Second: true, assumedUsual: false, assumedUsual + time.Second: false} {

@@ -2,40 +2,48 @@ package deployment
 
 import (
 	"slices"
+	"time"
 
 	"github.com/loopscope/loopscope/controllers/diagnosis"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
 )
 
-// staying are deleted pods that more than their grace period holds. Except with Recreate, no rollout waits for them.
+// staying are deleted pods that more than their grace period holds, and that no rollout waits for: with Recreate,
+// one waits for old pods that have not ended.
 func (v *view) staying() (list []decision.Finding) {
-	if v.s.Strategy == recreate && !v.s.Paused || v.namespaceTerminating() {
+	if v.namespaceTerminating() {
 		return nil
 	}
-	tell := func(pods []decision.TerminatingPod, n int64, old bool) {
-		if n > 0 && v.pods().Stuck(pods) != nil {
-			f := v.pods().Terminating(pods, n, n)
-			f.Old = old
-			list = append(list, f)
+	waits := v.s.Strategy == recreate && !v.s.Paused
+	var pods []decision.TerminatingPod
+	n, old := int64(0), true
+	take := func(of []decision.TerminatingPod, count int64, ofOld bool) {
+		if count > 0 && v.pods().Stuck(of) != nil {
+			pods, n, old = append(pods, of...), n+count, old && ofOld
 		}
 	}
-	if v.newSet != nil && !v.newSet.Deleting {
-		pods, n := leavingOf(v.newSet)
-		tell(pods, n, false)
+	for _, rs := range v.children {
+		isNew := rs == v.newSet
+		if rs.Deleting {
+			continue
+		}
+		if isNew || !waits {
+			take(rs.TerminatingPods, rs.TerminatingNow, !isNew)
+		}
+		take(rs.TerminatingEndedPods, rs.TerminatingEnded, !isNew)
 	}
-	pods, n := leavingOf(slices.DeleteFunc(slices.Clone(v.old), func(rs *ReplicaSet) bool { return rs.Deleting })...)
-	tell(pods, n, true)
-	return list
+	if n == 0 {
+		return nil
+	}
+	f := v.pods().Terminating(pods, n, n)
+	f.Old = old
+	return []decision.Finding{f}
 }
 
-// leavingOf are the deleted pods of ReplicaSets, those that have ended included.
-func leavingOf(sets ...*ReplicaSet) (pods []decision.TerminatingPod, n int64) {
-	for _, rs := range sets {
-		pods = slices.Concat(pods, rs.TerminatingPods, rs.TerminatingEndedPods)
-		n += rs.TerminatingNow + rs.TerminatingEnded
-	}
-	return pods, n
+// Stays reports whether more than its grace period holds a deleted pod.
+func Stays(p decision.TerminatingPod, now time.Time) bool {
+	return diagnosis.Pods{Now: now}.Stuck([]decision.TerminatingPod{p}) != nil
 }
 
 // notRecreated are pods that the ReplicaSet of the template creates no more, as it is being deleted. Another
@@ -105,7 +113,11 @@ func (v *view) terminating() *decision.Finding {
 
 // blockingNamespace are the pods that a namespace which is being deleted waits for, those that have ended included.
 func (v *view) blockingNamespace() []decision.Finding {
-	pods, terminating := leavingOf(v.children...)
+	pods, terminating := v.allTerminating()
+	for _, rs := range v.children {
+		pods = append(pods, rs.TerminatingEndedPods...)
+		terminating += rs.TerminatingEnded
+	}
 	if terminating == 0 || !v.namespaceTerminating() {
 		return nil
 	}

@@ -86,16 +86,20 @@ func (s *Pages) headThen(q *page.Query, x *subject.Subject) views.Head {
 	case at.Before(q.Now):
 		now = views.Say("Last known, as of ").Clock(at)
 	}
-	h.Last = views.Say("As of ").Clock(x.Moment).Plain(" UTC. ").Join(unknownThen(x)).Join(now).Plain(": ").Link(today.Subject()+" "+today.Verb+" "+today.State, address.Of(x.Object)).Plain(".")
+	h.Last = views.Say("As of ").Clock(x.Moment).Plain(" UTC. ").Join(s.unknownThen(x)).Join(now).Plain(": ").Link(today.Subject()+" "+today.Verb+" "+today.State, address.Of(x.Object)).Plain(".")
 	return h
 }
 
 // unknownThen says from when to when nobody knows what happened.
-func unknownThen(x *subject.Subject) views.Text {
+func (s *Pages) unknownThen(x *subject.Subject) views.Text {
 	if x.Asked.IsZero() {
 		return nil
 	}
-	return views.Say("What happened between then and ").Clock(x.Asked).Plain(" UTC is not known: the history has no more of that run of the manager. ")
+	why := "the history has no more of that run of the manager"
+	if s.Partly() {
+		why += " that you may see"
+	}
+	return views.Say("What happened between then and ").Clock(x.Asked).Plain(" UTC is not known: " + why + ". ")
 }
 
 // findingViews is what keeps the pods of an object.

@@ -124,7 +124,7 @@ func ledLast(l *telemetry.Leadership) views.Text {
 	case "":
 		return views.Text{}
 	case l.Identity:
-		return views.Say(": this process led last, until ").Clock(l.Renewed).Plain(" UTC")
+		return views.Say(": this process led last (last renewal ").Clock(l.Renewed).Plain(" UTC)")
 	}
 	return views.Say(": ").Strong(prose.Clip(l.Leader, 200)).Plain(" led last")
 }

@@ -158,17 +158,17 @@ func (s *Finder) NotFoundThen(o telemetry.Object, at time.Time, err error) error
 		Link("The newest sync", address.Of(o)).Link("The history", "/history")
 }
 
-// keptSince says how far back anything is kept, and of a moment since then that the object had no sync by it.
+// keptSince says how far back anything is kept, and of a moment since then that the object had no sync between the two.
 func (s *Finder) keptSince(at time.Time) string {
-	since := s.Window().Since
-	if oldest := s.Opts.Archive.State().Oldest; !oldest.IsZero() && oldest.Before(since) {
-		since = oldest
+	since := s.Opts.Archive.State().Oldest
+	if since.IsZero() {
+		since = s.Window().Since
 	}
 	text := "syncs are kept since " + words.DayAndTime(since)
 	if at.Before(since) {
 		return text + "."
 	}
-	return text + ", and none of this object had started by then."
+	return text + ", and none of this object began between then and that time."
 }
 
 func badSync(text, back string) error {

@@ -168,11 +168,11 @@ func TestOverdue(t *testing.T) {
 func TestNotOverdue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
-		first, second := run(t, client, "a", true), run(t, client, "b", true)
 		var away atomic.Bool
 		client.PrependReactor("*", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
 			return away.Load(), nil, errors.New("no route to host")
 		})
+		first, second := run(t, client, "a", true), run(t, client, "b", true)
 		for range 300 { // Each looks at its own times.
 			if time.Sleep(time.Second); second.State().Overdue {
 				t.Fatalf("it says %+v", second.State())

@@ -10,6 +10,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 	appsinformers "k8s.io/client-go/informers/apps/v1"
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
@@ -66,6 +67,7 @@ type deploymentController struct {
 	sizes       unobservedSizes
 	progress    progress
 	wakes       wakeLimiter
+	overdue     map[types.UID]bool // pods that have outlasted their grace period; the pod handler's alone
 	changes     engine.Recent[objectChanges]
 	unkept      engine.Recent[unkept]
 	contests    contests
@@ -93,6 +95,7 @@ func New(_ context.Context, deployments appsinformers.DeploymentInformer, replic
 		replicaSets: replicaSets.Lister(),
 		owned:       replicaSets.Informer().GetIndexer(),
 		pods:        pods.Informer().GetIndexer(),
+		overdue:     map[types.UID]bool{},
 		stores: map[string]engine.Store{
 			family.ResourceDeployments: deployments.Informer().GetStore(),
 			family.ResourceReplicaSets: replicaSets.Informer().GetStore(),
@@ -294,6 +297,9 @@ func (b *deploymentController) podHandler() cache.ResourceEventHandler {
 			if !ok || !is {
 				return
 			}
+			if outlasted(old, b.now()) {
+				b.overdue[pod.UID] = true
+			}
 			if old.DeletionTimestamp == nil && pod.DeletionTimestamp != nil {
 				b.podDeleted(pod)
 				b.podEnded(old, pod)
@@ -308,6 +314,7 @@ func (b *deploymentController) podHandler() cache.ResourceEventHandler {
 					b.podDeleted(pod)
 				}
 				b.podGone(pod, tombstone)
+				delete(b.overdue, pod.UID)
 			}
 		},
 	}
@@ -354,9 +361,15 @@ func (b *deploymentController) namespaceEnds(d *appsv1.Deployment) bool {
 	return !b.opts.Ledger.TerminatingSince(d.Namespace, d.CreationTimestamp.Time).IsZero()
 }
 
-// wasOverdue reports whether a pod that is gone stayed longer than its grace period, which may have been told of its Deployment.
+// outlasted reports whether a pod that was deleted stays longer than its grace period.
+func outlasted(pod *corev1.Pod, now time.Time) bool {
+	return pod.DeletionTimestamp != nil && deployment.Stays(family.TerminatingPod(pod), now)
+}
+
+// wasOverdue reports whether a pod that is gone had outlasted its grace period, which may have been told of its
+// Deployment. The request that ends a pod sets the time of its deletion anew.
 func (b *deploymentController) wasOverdue(pod *corev1.Pod) bool {
-	return pod.DeletionTimestamp != nil && !b.now().Before(pod.DeletionTimestamp.Time)
+	return b.overdue[pod.UID] || outlasted(pod, b.now())
 }
 
 func (b *deploymentController) podGone(pod *corev1.Pod, tombstone bool) {

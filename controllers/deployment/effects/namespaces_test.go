@@ -31,17 +31,36 @@ func TestPodsGoWithTheirNamespace(t *testing.T) {
 	}
 }
 
-// A pod that has outlasted its grace period, which its Deployment tells, wakes it when it goes at last.
+// A pod that has outlasted its grace period, which its Deployment tells, wakes it when it goes at last. The request that
+// ends a pod sets the time of its deletion to that request.
 func TestOverduePodsWakeTheirDeployment(t *testing.T) {
-	for ago, want := range map[time.Duration][]string{time.Minute: {"shop/web"}, -time.Minute: nil} {
+	now := time.Now()
+	deleted := func(at time.Time, finalizers ...string) *corev1.Pod {
+		pod := &corev1.Pod{ObjectMeta: lab.Object("gone", "g", "1", nil, lab.OwnedBy("ReplicaSet", "web-1", "r"))}
+		pod.DeletionTimestamp, pod.Finalizers = new(metav1.NewTime(at)), finalizers
+		return pod
+	}
+	for name, c := range map[string]struct {
+		told *corev1.Pod // before it was ended
+		gone *corev1.Pod
+		want []string
+	}{
+		"in time":           {deleted(now.Add(20 * time.Second)), deleted(now), nil},
+		"at once":           {nil, deleted(now), nil},
+		"late":              {deleted(now.Add(-time.Minute)), deleted(now), []string{"shop/web"}},
+		"a little late":     {deleted(now.Add(-2 * time.Second)), deleted(now), nil},
+		"held by finalizer": {deleted(now.Add(-2*time.Second), "example.com/hold"), deleted(now), []string{"shop/web"}},
+		"ended long before": {nil, deleted(now.Add(-time.Minute)), []string{"shop/web"}},
+	} {
 		caches := newDeploymentCaches(t)
 		caches.Add(t, lab.Deployment("web", "d", appsv1.RollingUpdateDeploymentStrategyType),
 			&appsv1.ReplicaSet{ObjectMeta: lab.Object("web-1", "r", "1", nil, lab.OwnedBy("Deployment", "web", "d"))})
-		pod := &corev1.Pod{ObjectMeta: lab.Object("gone", "g", "1", nil, lab.OwnedBy("ReplicaSet", "web-1", "r"))}
-		pod.DeletionTimestamp = new(metav1.NewTime(time.Now().Add(-ago)))
-		caches.deployments.podHandler().OnDelete(pod)
-		if keys := lab.Queued(caches.deployments.Loop); !slices.Equal(keys, want) {
-			t.Errorf("%s after its grace period %v is woken, want %v", ago, keys, want)
+		if c.told != nil {
+			caches.deployments.podHandler().OnUpdate(c.told, c.gone)
+		}
+		caches.deployments.podHandler().OnDelete(c.gone)
+		if keys := lab.Queued(caches.deployments.Loop); !slices.Equal(keys, c.want) {
+			t.Errorf("%s: %v is woken, want %v", name, keys, c.want)
 		}
 	}
 }
