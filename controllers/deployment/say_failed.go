@@ -92,8 +92,8 @@ func touched(message string) decision.Words {
 // refusedBefore is a new ReplicaSet that was refused when it was last tried, by whoever runs the loop: its
 // condition says so to those who only look.
 func (p *teller) refusedBefore() bool {
-	c := condition(p.s.Status.Conditions, condProgressing)
-	if c == nil || c.Reason != reasonCreateError || p.leaf != leafCreates || len(p.last.Outcomes) > 0 {
+	c := refusedCreation(p.s)
+	if c == nil || p.leaf != leafCreates || len(p.last.Outcomes) > 0 {
 		return false
 	}
 	_, why, named := strings.Cut(c.Message, `": `)
