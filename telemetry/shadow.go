@@ -83,6 +83,9 @@ type Shadow struct {
 	// one and the same template: what it creates agrees whatever stands behind the last hyphen of its
 	// name. nil for no. It is set before Run, and must be safe for concurrent use.
 	Rehashes func() bool
+	// Outages are the times that are over in which the other controller could write nothing, oldest first; nil for
+	// none. It is set before Run, and must be safe for concurrent use.
+	Outages func() []Outage
 
 	loops decision.Loops
 	due   *dueWrites
@@ -186,7 +189,7 @@ func (s *Shadow) State(now time.Time) ShadowState {
 	state := s.state
 	state.Differences = slices.Clone(s.state.Differences)
 	overdue := map[counted]uint64{}
-	for _, d := range s.due.late(now, ShadowWithin) {
+	for _, d := range s.due.late(now, ShadowWithin, s.outages()) {
 		state.Differences = append(state.Differences, d)
 		overdue[d.counted()]++
 	}

@@ -93,12 +93,12 @@ func (d *dueWrites) seen(c *Cause) {
 }
 
 // late is what has been due for longer than that.
-func (d *dueWrites) late(now time.Time, within time.Duration) (list []Difference) {
+func (d *dueWrites) late(now time.Time, within time.Duration, over []Outage) (list []Difference) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	for _, due := range d.of {
 		for _, x := range due.list {
-			if now.Sub(x.At) > within {
+			if now.Sub(x.dueFrom(over, within)) > within {
 				list = append(list, x)
 			}
 		}
@@ -106,15 +106,34 @@ func (d *dueWrites) late(now time.Time, within time.Duration) (list []Difference
 	return list
 }
 
+// dueFrom is from when it counts as due: the end of an outage before which it had not been due for that long.
+func (d *Difference) dueFrom(over []Outage, within time.Duration) time.Time {
+	at := d.At
+	for i := range over {
+		if at.Before(over[i].Ended) && over[i].Began.Sub(at) <= within {
+			at = over[i].Ended
+		}
+	}
+	return at
+}
+
+func (s *Shadow) outages() []Outage {
+	if s.Outages == nil {
+		return nil
+	}
+	return s.Outages()
+}
+
 // Due is what nobody has written yet of an object and of those that it controls, with the other controller as the
-// Manager: its own first, sizes before statuses, and of each the oldest. It takes no longer while something is compared.
+// Manager, and At as from when it counts as due: its own first, sizes before statuses, and of each the oldest. It takes
+// no longer while something is compared.
 func (s *Shadow) Due(o Object) (list []Difference) {
-	d := s.due
+	d, over := s.due, s.outages()
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	take := func(of Object) {
 		for _, x := range d.of[of].list {
-			x.Manager = d.manager
+			x.Manager, x.At = d.manager, x.dueFrom(over, ShadowStalls)
 			list = append(list, x)
 		}
 	}
@@ -147,12 +166,18 @@ func (d *Difference) Publishes() bool {
 
 // Stall is what has been due for longer than ShadowStalls at that time.
 func (s *Shadow) Stall(now time.Time) Stall {
-	late := s.due.late(now, ShadowStalls)
+	over := s.outages()
+	late := s.due.late(now, ShadowStalls, over)
 	if len(late) == 0 {
 		return Stall{}
 	}
-	oldest := slices.MinFunc(late, func(a, b Difference) int { return a.At.Compare(b.At) })
+	since := now
+	for i := range late {
+		if at := late[i].dueFrom(over, ShadowStalls); at.Before(since) {
+			since = at
+		}
+	}
 	s.due.mu.RLock()
 	defer s.due.mu.RUnlock()
-	return Stall{Decisions: len(late), Since: oldest.At, Manager: s.due.manager, Wrote: s.due.wrote}
+	return Stall{Decisions: len(late), Since: since, Manager: s.due.manager, Wrote: s.due.wrote}
 }

@@ -46,6 +46,47 @@ func TestStall(t *testing.T) {
 	}
 }
 
+// TestStallAfterAnOutage: what became due just before the API server was away, or meanwhile, counts as due from when it
+// served again, as nobody could write; what had been due for long before that still is.
+func TestStallAfterAnOutage(t *testing.T) {
+	w := newWatching(t)
+	w.on(set("10", 3, 5))
+	due := w.now
+	outage := func(began, ended time.Duration) Outage { return Outage{Began: due.Add(began), Ended: due.Add(ended)} }
+	for name, c := range map[string]struct {
+		over []Outage
+		from time.Duration
+	}{
+		"due before it":        {[]Outage{outage(time.Second, time.Minute)}, time.Minute},
+		"due in it":            {[]Outage{outage(-time.Second, time.Minute)}, time.Minute},
+		"due after it":         {[]Outage{outage(-time.Minute, -time.Second)}, 0},
+		"overdue before it":    {[]Outage{outage(31*time.Second, time.Hour)}, 0},
+		"one soon after":       {[]Outage{outage(time.Second, time.Minute), outage(65*time.Second, 2*time.Minute)}, 2 * time.Minute},
+		"one when it was over": {[]Outage{outage(time.Second, time.Minute), outage(2*time.Minute, time.Hour)}, time.Minute},
+	} {
+		w.shadow.Outages = func() []Outage { return c.over }
+		from := due.Add(c.from)
+		if st := w.shadow.Stall(from.Add(ShadowStalls)); st != (Stall{}) {
+			t.Errorf("%s: a stall within half a minute: %+v", name, st)
+		}
+		late := from.Add(ShadowStalls + time.Millisecond)
+		if st := w.shadow.Stall(late); st.Decisions != 1 || !st.Since.Equal(from) || !st.Idle(late) {
+			t.Errorf("%s: %+v, want one since %v", name, st, from)
+		}
+		if list := w.shadow.Due(object("web")); len(list) != 1 || !list[0].At.Equal(from) {
+			t.Errorf("%s: due is %+v, want it from %v", name, list, from)
+		}
+	}
+	w.shadow.Outages = func() []Outage { return []Outage{outage(time.Second, time.Minute)} }
+	from := due.Add(time.Minute)
+	if st := w.shadow.State(from.Add(ShadowWithin)); st.Count(ShadowOverdue) != 0 {
+		t.Errorf("overdue as soon as it serves: %+v", st)
+	}
+	if st := w.shadow.State(from.Add(ShadowWithin + time.Millisecond)); st.Count(ShadowOverdue) != 1 || !st.Differences[0].At.Equal(due) {
+		t.Errorf("overdue later: %+v, want one decided at %v", st, due)
+	}
+}
+
 // TestDueOfAnObject: its own comes first, sizes before statuses, and then what is due of those that it controls.
 func TestDueOfAnObject(t *testing.T) {
 	s := NewShadow(TestLoops)

@@ -19,7 +19,7 @@ type shadowMetrics struct {
 func newShadowMetrics() *shadowMetrics {
 	return &shadowMetrics{
 		decisions: prometheus.NewDesc("loopscope_shadow_decisions_total", "Changes that another controller wrote, by how they compare with what this process would have written.", []string{"verdict"}, nil),
-		overdue:   prometheus.NewDesc("loopscope_shadow_overdue", "Changes that this process would have written and that nobody has written for longer than 5 seconds, for creations and deletions counted from the last one of their kind.", nil, nil),
+		overdue:   prometheus.NewDesc("loopscope_shadow_overdue", "Changes that this process would have written and that nobody has written for longer than 5 seconds, for creations and deletions counted from the last one of their kind, and after an outage of the API server from its end.", nil, nil),
 		compared:  prometheus.NewDesc("loopscope_shadow_compared_total", "The same by loop, what is decided, the kind of object that it is of, and the question whose answer led there. Only those that there were.", []string{"loop", "aspect", "kind", "question", "verdict"}, nil),
 		leftOut:   prometheus.NewDesc("loopscope_shadow_left_out_total", "Writes and events of another controller that agree with no sync here and were not looked at any further, as comparing has taken its share of a processor.", nil, nil),
 	}

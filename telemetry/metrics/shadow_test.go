@@ -44,7 +44,7 @@ loopscope_shadow_decisions_total{verdict="unsigned"} 0
 # HELP loopscope_shadow_left_out_total Writes and events of another controller that agree with no sync here and were not looked at any further, as comparing has taken its share of a processor.
 # TYPE loopscope_shadow_left_out_total counter
 loopscope_shadow_left_out_total 4
-# HELP loopscope_shadow_overdue Changes that this process would have written and that nobody has written for longer than 5 seconds, for creations and deletions counted from the last one of their kind.
+# HELP loopscope_shadow_overdue Changes that this process would have written and that nobody has written for longer than 5 seconds, for creations and deletions counted from the last one of their kind, and after an outage of the API server from its end.
 # TYPE loopscope_shadow_overdue gauge
 loopscope_shadow_overdue 3
 `

@@ -218,6 +218,7 @@ func (a *App) build() error {
 	if a.opts.Watch {
 		a.shadow = telemetry.NewShadow(controllers.Loops)
 		a.shadow.Record, a.shadow.Rehashes = a.journal.Record, a.cluster.rehashes
+		a.shadow.Outages = func() []telemetry.Outage { return a.cluster.server().Over }
 		a.metrics.Shadow(a.shadowState())
 	}
 	a.archive, a.self = a.newHistory(), a.component()

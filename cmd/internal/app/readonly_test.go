@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -111,6 +112,22 @@ func TestConsoleOfAWatcherKnowsWhatIsDue(t *testing.T) {
 		if watch && (len(o.Due(telemetry.Object{Loop: "deployment", Name: "web"})) != 0 || o.Stall() != telemetry.Stall{}) {
 			t.Error("something is due before the first sync")
 		}
+	}
+}
+
+// TestWatcherCountsFromTheEndOfAnOutage: its comparison knows when nobody could write.
+func TestWatcherCountsFromTheEndOfAnOutage(t *testing.T) {
+	a, err := New(Options{Config: nowhere(), Listen: "127.0.0.1:0", Logger: quiet(), Watch: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Date(2026, 3, 4, 3, 0, 0, 0, time.UTC)
+	a.cluster.state.begin(now)
+	a.cluster.state.note(now, nil)
+	a.cluster.state.note(now.Add(time.Second), syscall.ECONNREFUSED)
+	a.cluster.state.note(now.Add(time.Minute), nil)
+	if over := a.shadow.Outages(); len(over) != 1 || !over[0].Began.Equal(now) || !over[0].Ended.Equal(now.Add(time.Minute)) {
+		t.Errorf("it knows of %+v", over)
 	}
 }
 
