@@ -13,6 +13,8 @@ const (
 	CodeMinReady = "min-ready"
 	// CodeAnswersAgain is a back-off that ended early, as the API server serves again.
 	CodeAnswersAgain = "answers-again"
+	// CodeFirstLeader is of a process that became the leader, where nobody had led since it started.
+	CodeFirstLeader = "first-leader"
 	// CodeListedAgain is of a key that is looked at again at once, as what keeps its pods was not watched
 	// for a while.
 	CodeListedAgain = "listed-again"
@@ -47,6 +49,9 @@ var WorkerReasons = []decision.Reasons{
 	}},
 	{Scope: "worker", Kind: "back-off", Doc: "The code of a cause of the kind back-off: the result of the sync that is tried again, or why it is tried earlier.", List: []decision.Reason{
 		because(CodeAnswersAgain, "The API server serves again, so that whatever failed because of the outage is tried at once.", "It is tried as if for the first time.", "The sync.", nothing),
+	}},
+	{Scope: "worker", Kind: "lead", Doc: "The code of a cause of the kind lead.", List: []decision.Reason{
+		because(CodeFirstLeader, "This process has become the leader, and has seen nobody else lead since it started.", "A sync follows.", "The sync.", nothing),
 	}},
 	{Scope: "worker", Kind: "cause", Doc: "What made a key run: `causes[].kind` of a trace. A sync has every cause since the last one, 64 of them in full.", List: []decision.Reason{
 		because(string(CauseAdded), "An object came into a cache.", "A sync follows.", "The sync.", nothing),

@@ -15,10 +15,12 @@ type Restart struct {
 }
 
 // restarted reports whether the program was started anew between two syncs, of which the later is the first of
-// its run. One that stands by has seen what the leader did.
+// its run. One that stands by has seen what the leader did, and one that takes over from a leader what that did.
 func restarted(before, t *Trace) bool {
 	return before != nil && before.Epoch != t.Epoch && !t.Standby &&
-		slices.ContainsFunc(t.Causes, func(c Cause) bool { return c.Kind == CauseStart })
+		slices.ContainsFunc(t.Causes, func(c Cause) bool {
+			return c.Kind == CauseStart || c.Kind == CauseLead && c.Code == CodeFirstLeader
+		})
 }
 
 // restartBeats are the restarts in a story, and that just before its first sync, each where it may have begun.

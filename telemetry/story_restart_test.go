@@ -49,6 +49,36 @@ func TestStoryAcrossARestart(t *testing.T) {
 	}
 }
 
+// TestStoryAcrossARestartOfTheLeader: a manager that was killed leads again once its Lease has run out, and the syncs
+// of the time before are not kept. One that stood by meanwhile was not restarted.
+func TestStoryAcrossARestartOfTheLeader(t *testing.T) {
+	for code, want := range map[string]string{
+		telemetry.CodeFirstLeader: `02.0 Deployment web: wrote ReplicaSet web-1 (rv 11)
+02.0 The manager was restarted between 12:00:02 and 12:00:20. What happened while it was not running is not recorded
+19.9 This process became the leader
+20.0 Deployment web: nothing to write [settled]
+`,
+		"": `02.0 Deployment web: wrote ReplicaSet web-1 (rv 11)
+19.9 This process became the leader
+20.0 Deployment web: nothing to write [after 18s of starting] [settled]
+`,
+	} {
+		s := &saga{at: sagaBegan}
+		s.sync(web, decision.ToneOK, "settled")
+		writes(s.sync(web, decision.ToneWaiting, "starting"), decision.UpdateReplicaSet, "web-1", "11")
+		s.at = s.at.Add(17 * time.Second)
+		head := s.sync(web, decision.ToneOK, "settled", telemetry.Cause{Kind: telemetry.CauseLead, Code: code})
+		head.Epoch = "f"
+		story, ok := telemetry.NewExcerpt(telemetry.TestLoops, s.traces).Story(head)
+		if !ok {
+			t.Fatalf("%q: there is no story", code)
+		}
+		if diff := cmp.Diff(want, told(story)); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", code, diff)
+		}
+	}
+}
+
 // TestStoryThatARestartBegins: what unsettled the object happened while the program did not run.
 func TestStoryThatARestartBegins(t *testing.T) {
 	s := &saga{at: sagaBegan}

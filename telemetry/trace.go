@@ -234,7 +234,7 @@ type Cause struct {
 	Manager string `json:"manager,omitempty"`
 	// Sync is our own sync that wrote NewRV: the event is our echo.
 	Sync uint64 `json:"sync,omitempty"`
-	// Code is the reason of a timer or back-off ("deadline", "min-ready", "echo").
+	// Code is the reason of a timer or back-off ("deadline", "min-ready", "echo"), or CodeFirstLeader.
 	Code string `json:"code,omitempty"`
 	// Due is when a timer or back-off was meant to fire.
 	Due time.Time `json:"due,omitzero"`

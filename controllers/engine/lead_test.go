@@ -49,7 +49,7 @@ func TestLead(t *testing.T) {
 			t.Errorf("in mode %s it did %q, and recorded %d syncs", mode, s.done, len(got))
 		}
 		leads.Store(true)
-		l.Lead()
+		l.Lead(false)
 		time.Sleep(time.Second)
 		got := r.All()
 		if mode := l.State().Mode; mode != string(Act) || !slices.Equal(s.done, []string{"web-1", "status"}) || len(got) != 2 || got[1].Causes[0].Kind != telemetry.CauseLead || got[1].Standby {
@@ -101,9 +101,27 @@ func TestLeadWakesTheKeysOfTheController(t *testing.T) {
 	l := New(Settings{Name: "test"}, fake.NewClientset(), Options{})
 	l.Use(&keyed{})
 	lab.Check(t, l.Register("deployments", informer, cache.ResourceEventHandlerFuncs{}))
-	l.Lead()
+	l.Lead(false)
 	if got := lab.Queued(l); !slices.Equal(got, []string{"shop/gone"}) {
 		t.Errorf("it syncs %q", got)
+	}
+}
+
+// A sync says whether its process is the first to lead since it started: then nothing is known of before.
+func TestLeadTellsWhetherItIsTheFirst(t *testing.T) {
+	for first, code := range map[bool]string{true: telemetry.CodeFirstLeader, false: ""} {
+		r := &lab.Recording{}
+		informer := informers.NewSharedInformerFactory(fake.NewClientset(), 0).Apps().V1().Deployments().Informer()
+		l := New(Settings{Name: "test"}, fake.NewClientset(), Options{Recorder: r, Logger: slog.New(slog.DiscardHandler)})
+		l.Use(&keyed{})
+		lab.Check(t, l.Register("deployments", informer, cache.ResourceEventHandlerFuncs{}))
+		l.Lead(first)
+		end := l.Begin(t.Context())
+		l.Step(t.Context(), 0)
+		end()
+		if got := r.All(); len(got) != 1 || got[0].Causes[0].Kind != telemetry.CauseLead || got[0].Causes[0].Code != code {
+			t.Errorf("first %v: recorded %+v", first, got)
+		}
 	}
 }
 

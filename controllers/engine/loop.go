@@ -185,27 +185,6 @@ func (l *Loop) mode() Mode {
 	return l.opts.Mode
 }
 
-// Lead syncs every key once more, as what was decided so far was not written. It is for
-// the moment in which Leads becomes true.
-func (l *Loop) Lead() {
-	for _, key := range l.allKeys() {
-		l.tryNow(key, telemetry.Cause{Kind: telemetry.CauseLead, At: l.opts.Clock.Now()})
-	}
-}
-
-func (l *Loop) allKeys() []string {
-	if c, ok := l.controller.(Keyed); ok {
-		return c.Keys()
-	}
-	return l.caches[0].informer.GetStore().ListKeys()
-}
-
-// tryNow tries a key at once, and as if for the first time.
-func (l *Loop) tryNow(key string, cause telemetry.Cause) {
-	l.queue.Forget(key)
-	l.queue.Enqueue(key, cause)
-}
-
 // Name is the loop's name in traces, metrics and URLs.
 func (l *Loop) Name() string { return l.name }
 

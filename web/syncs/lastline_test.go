@@ -27,6 +27,7 @@ func TestWhatASyncDid(t *testing.T) {
 	}{
 		{[]telemetry.Cause{{Kind: telemetry.CauseBackoff, Code: "failed"}, timer}, "the end of its back-off and 1 more cause"},
 		{[]telemetry.Cause{{Kind: telemetry.CauseBackoff, Code: telemetry.CodeAnswersAgain}}, "the API server serves again"},
+		{[]telemetry.Cause{{Kind: telemetry.CauseLead, Code: telemetry.CodeFirstLeader}}, "this process becoming the leader, the first since it started"},
 		{[]telemetry.Cause{timer}, "timer: echo check"},
 	} {
 		x := wrote(c.causes...)

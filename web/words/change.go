@@ -47,6 +47,8 @@ func CauseFor(c telemetry.Cause) string {
 	switch {
 	case c.Code == telemetry.CodeAnswersAgain:
 		return "the API server serves again"
+	case c.Code == telemetry.CodeFirstLeader:
+		return Cause(c.Kind) + ", the first since it started"
 	case c.Code == "" || c.Kind == telemetry.CauseBackoff:
 		return Cause(c.Kind)
 	}

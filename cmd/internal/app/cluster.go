@@ -208,10 +208,10 @@ func hostOf(config *rest.Config) string {
 	return server.Host
 }
 
-// lead has the loops carry out what they decided while another process led.
-func (c *cluster) lead() {
+// lead has the loops carry out what they decided while this process did not lead.
+func (c *cluster) lead(first bool) {
 	for _, l := range c.loops {
-		l.Lead()
+		l.Lead(first)
 	}
 }
 

@@ -34,7 +34,7 @@ func (a *App) newElection() error {
 	if err != nil {
 		return fmt.Errorf("client for the leader election: %w", err)
 	}
-	a.election, err = leadership.New(client, o, func() { a.cluster.lead() })
+	a.election, err = leadership.New(client, o, func(first bool) { a.cluster.lead(first) })
 	if err == nil {
 		a.newFollower()
 	}

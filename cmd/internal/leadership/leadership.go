@@ -76,7 +76,7 @@ type Election struct {
 	lock    resourcelock.Interface
 	elector *leaderelection.LeaderElector // nil where this process does not take part
 	dog     *leaderelection.HealthzAdaptor
-	begin   func()
+	begin   func(first bool)
 	leads   atomic.Bool // until it was told otherwise
 
 	heard atomic.Pointer[time.Time] // when last was read or written, by the clock of this process
@@ -84,6 +84,7 @@ type Election struct {
 	mu     sync.Mutex
 	state  telemetry.Leadership
 	seen   bool          // who leads, at least once
+	led    bool          // somebody has led since this process first looked, itself included
 	last   time.Time     // that somebody was known to lead
 	lasts  time.Duration // how long the Lease does from then on
 	looked time.Time     // when the Lease was last read or written
@@ -91,9 +92,9 @@ type Election struct {
 	where  Console       // the leader's, as the Lease has it
 }
 
-// New prepares an election, in which begin is called once this process leads. The client
-// should give up well before the RenewDeadline.
-func New(client kubernetes.Interface, o Options, begin func()) (*Election, error) {
+// New prepares an election, in which begin is called once this process leads; first is whether nobody
+// has led since it started. The client should give up well before the RenewDeadline.
+func New(client kubernetes.Interface, o Options, begin func(first bool)) (*Election, error) {
 	if o.Identity == "" {
 		host, err := os.Hostname()
 		if err != nil {
@@ -175,19 +176,21 @@ func (e *Election) overdue() bool { return time.Since(e.renewed()) > e.opts.Rene
 
 // lead is told in a goroutine of its own, and may be late: ctx has then ended.
 func (e *Election) lead(ctx context.Context) {
-	if !e.take(ctx) {
+	is, first := e.take(ctx)
+	if !is {
 		return
 	}
 	e.opts.Logger.Info("This process leads", "lease", e.lease, "identity", e.opts.Identity, "elected", e.opts.Elect)
-	e.begin()
+	e.begin(first)
 }
 
-func (e *Election) take(ctx context.Context) bool {
+func (e *Election) take(ctx context.Context) (is, first bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	is := ctx.Err() == nil
+	is, first = ctx.Err() == nil, !e.led
 	e.leads.Store(is)
-	return is
+	e.led = e.led || is
+	return is, first
 }
 
 func (e *Election) follow() {
@@ -300,7 +303,7 @@ func (e *Election) note(ctx context.Context, record *resourcelock.LeaderElection
 	e.see(ctx, record, write, err)
 	if late && e.Leads() {
 		e.opts.Logger.Info("This process leads again: it has renewed the Lease late", "lease", e.lease)
-		go e.begin()
+		go e.begin(false)
 	}
 }
 
@@ -335,7 +338,11 @@ func (e *Election) see(ctx context.Context, record *resourcelock.LeaderElectionR
 	lasts := time.Duration(record.LeaseDurationSeconds) * time.Second
 	changed := e.lasts != lasts || s.Leader != record.HolderIdentity // By hand, too: it then lasts from now on.
 	e.lasts = lasts
-	if e.last = renewTime(record); changed || !e.last.Equal(last) {
+	e.last = renewTime(record)
+	if e.seen && record.HolderIdentity != e.opts.Identity && !e.last.Equal(last) { // Who gives it back has led until then.
+		e.led = true
+	}
+	if changed || !e.last.Equal(last) {
 		e.hear(record, write)
 	}
 	if s.Leader == record.HolderIdentity && e.seen {

@@ -30,6 +30,7 @@ import (
 type candidate struct {
 	*leadership.Election
 	began atomic.Int32 // how often it was told that it leads
+	first atomic.Bool  // whether it was told that nobody had led before, the last time
 	kept  *record
 	end   context.CancelFunc
 	ended chan error
@@ -55,7 +56,7 @@ func run(t *testing.T, client *fake.Clientset, identity string, elect bool) *can
 	c := &candidate{ended: make(chan error, 1), kept: &record{}}
 	var err error
 	c.Election, err = leadership.New(client, leadership.Options{Namespace: "kube-system", Name: "loopscope-manager", Identity: identity, Elect: elect,
-		LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: time.Second, EndWhenLost: identity == "ends", Record: c.kept.add, Console: consoleOf(identity), Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}, func() { c.began.Add(1) })
+		LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: time.Second, EndWhenLost: identity == "ends", Record: c.kept.add, Console: consoleOf(identity), Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}, func(first bool) { c.first.Store(first); c.began.Add(1) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,6 +125,9 @@ func TestOneLeadsAfterTheOther(t *testing.T) {
 		}
 		if err := second.stop(); err != nil {
 			t.Error(err)
+		}
+		if !first.first.Load() || second.first.Load() {
+			t.Errorf("the first to lead since they started: %v and %v", first.first.Load(), second.first.Load())
 		}
 		first.kept.want(t, "this process leads", "nobody leads; The first manager that takes it leads")
 		second.kept.want(t, "a has led since 00:00:00; This process stands by until the Lease is given back or runs out", "nobody leads; The first manager that takes it leads",
@@ -390,8 +394,44 @@ func TestNotElectedWaits(t *testing.T) {
 	})
 }
 
+// TestFirstSinceItStarted: who takes a Lease that nobody renews is told that nobody has led since it started, and who
+// saw it renewed is not.
+func TestFirstSinceItStarted(t *testing.T) {
+	for _, elect := range []bool{true, false} {
+		for renewed, want := range map[int]bool{0: true, 1: false} {
+			synctest.Test(t, func(t *testing.T) {
+				client := fake.NewClientset()
+				holder, lasts, now := "gone", int32(15), metav1.NowMicro()
+				lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "loopscope-manager", Namespace: "kube-system"},
+					Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &lasts, AcquireTime: &now, RenewTime: &now}}
+				if err := client.Tracker().Add(lease); err != nil {
+					t.Fatal(err)
+				}
+				c := run(t, client, "b", elect)
+				for range renewed {
+					time.Sleep(5 * time.Second)
+					now := metav1.NowMicro()
+					again := lease.DeepCopy()
+					again.Spec.RenewTime = &now
+					if _, err := client.CoordinationV1().Leases("kube-system").Update(t.Context(), again, metav1.UpdateOptions{}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				time.Sleep(20 * time.Second)
+				synctest.Wait()
+				if c.began.Load() != 1 || c.first.Load() != want {
+					t.Errorf("elected %v, renewed %d times: began %d times, as the first: %v", elect, renewed, c.began.Load(), c.first.Load())
+				}
+				if err := c.stop(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
+
 func TestNewRefuses(t *testing.T) {
-	_, err := leadership.New(fake.NewClientset(), leadership.Options{Name: "x", Elect: true, LeaseDuration: time.Second, RenewDeadline: time.Second, RetryPeriod: time.Second}, func() {})
+	_, err := leadership.New(fake.NewClientset(), leadership.Options{Name: "x", Elect: true, LeaseDuration: time.Second, RenewDeadline: time.Second, RetryPeriod: time.Second}, func(bool) {})
 	if err == nil || !strings.Contains(err.Error(), "leader election: ") {
 		t.Errorf("error: %v", err)
 	}

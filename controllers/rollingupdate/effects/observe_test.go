@@ -151,7 +151,7 @@ func TestLeadWakesUpdates(t *testing.T) {
 	ended := noted("ended", notes{"request": request})
 	caches.Add(t, ended)
 	lab.Check(t, caches.StoreOf(ended).Delete(ended))
-	caches.Lead()
+	caches.Lead(false)
 	got := lab.Queued(caches.Loop)
 	slices.Sort(got)
 	if want := []string{"shop/a", "shop/b", "shop/c", "shop/web"}; !slices.Equal(got, want) {
