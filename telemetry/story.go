@@ -107,8 +107,8 @@ type Beat struct {
 	Waited *Waited `json:"waited,omitempty"`
 	// Settles is set on the sync in which the Deployment was settled again.
 	Settles bool `json:"settles,omitempty"`
-	// Quiet is set on a sync that wrote nothing and held nothing back that the
-	// one before it of the same object had not held back, and on one that only
+	// Quiet is set on a sync that wrote nothing and neither held back nor would have written
+	// what the one before it of the same object had not, and on one that only
 	// tried once more what an outage keeps undone.
 	Quiet bool `json:"quiet,omitempty"`
 }
@@ -225,7 +225,7 @@ func (e *Excerpt) within(kin *kin, syncs []*Trace, s storyRange, from time.Time)
 func trimmed(list []*Trace, last *Trace) []*Trace {
 	for n := len(list); n > 0; n-- {
 		t := list[n-1]
-		if t.Wrote() || t.Unanswered() || !t.Started.After(last.Started) || t.tookPod(last.Started) {
+		if t.Wrote() || t.Plans() || t.Unanswered() || !t.Started.After(last.Started) || t.tookPod(last.Started) {
 			break
 		}
 		list = list[:n-1]
@@ -276,6 +276,9 @@ func (e *Excerpt) beats(kin *kin, syncs []*Trace, last *Trace, settles bool, fro
 // repeats reports whether a sync is no news after the one before it.
 func repeats(before, t *Trace) bool {
 	if t.Failure != nil || len(t.Writes(nil)) > 0 {
+		return false
+	}
+	if t.plansOtherThan(before) {
 		return false
 	}
 	if before == nil {

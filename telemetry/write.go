@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"slices"
 	"time"
 
 	"github.com/loopscope/loopscope/telemetry/decision"
@@ -69,6 +70,16 @@ func (t *Trace) Planned(loops decision.Loops) (list []Write) {
 func (t *Trace) Plans() (plans bool) {
 	t.planned(func(*decision.Action) { plans = true })
 	return plans
+}
+
+// plansOtherThan reports whether a sync decided to write, where nobody acts, what the one before it did not; nil is none.
+func (t *Trace) plansOtherThan(before *Trace) bool {
+	if !t.Plans() || before == nil {
+		return t.Plans()
+	}
+	return !slices.EqualFunc(before.Planned(nil), t.Planned(nil), func(a, b Write) bool {
+		return a.Kind == b.Kind && a.Object == b.Object && a.Count == b.Count && slices.Equal(a.Changes, b.Changes)
+	})
 }
 
 // planned visits what was decided and never tried, and the status with nil.
