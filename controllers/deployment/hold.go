@@ -49,11 +49,11 @@ func (t *decider) holdSet(question string, rs *ReplicaSet, from int64) {
 	}
 	switch {
 	case f == nil:
-		h.Blockers, h.BlockerCount = blockers(rs), rs.Unavailable
+		h.Blockers, h.BlockerCount = t.blockers(rs), rs.Unavailable
 	case diagnosis.IsRefusal(f.Code):
 		h.Blockers, h.BlockerCount = []decision.Blocker{refuser(t.newSet, f)}, 1
 	default:
-		h.Blockers, h.BlockerCount = blockers(t.newSet), max(t.missing(), t.newSet.Unavailable)
+		h.Blockers, h.BlockerCount = t.blockers(t.newSet), max(t.missing(), t.newSet.Unavailable)
 	}
 	t.hold(h)
 }
@@ -185,15 +185,13 @@ func (v *view) firstToStay() time.Time {
 }
 
 // blockers describes the first pods that rs waits for.
-func blockers(rs *ReplicaSet) []decision.Blocker {
+func (v *view) blockers(rs *ReplicaSet) []decision.Blocker {
 	var list []decision.Blocker
-	for _, p := range rs.Blocking[:min(len(rs.Blocking), maxBlockers)] {
-		b := decision.Blocker{Kind: "Pod", Name: p.Name, Reason: p.Reason, Message: p.Message, Since: p.Since}
-		if b.Since.IsZero() {
-			b.Since = p.Created
-		}
+	for i := range rs.Blocking[:min(len(rs.Blocking), maxBlockers)] {
+		p := &rs.Blocking[i]
+		b := decision.Blocker{Kind: "Pod", Name: p.Name, Reason: p.Reason, Message: p.Message, Since: v.pods().Since(p)}
 		if p.Ready {
-			b.Reason, b.Message, b.Since = "Ready", "", p.ReadySince
+			b.Reason, b.Message = "Ready", ""
 		}
 		list = append(list, b)
 	}

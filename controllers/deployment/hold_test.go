@@ -3,6 +3,7 @@ package deployment
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
@@ -48,6 +49,37 @@ func TestPausedScales(t *testing.T) {
 		i := slices.IndexFunc(v.Path, func(s decision.Step) bool { return s.Question == qPaused })
 		if writes != c.writes || holds != c.holds || v.Path[i].Holds != (holds != "") {
 			t.Errorf("%s: writes %q, want %q, and holds %q, want %q, at a question that holds: %v", name, writes, c.writes, holds, c.holds, v.Path[i].Holds)
+		}
+	}
+}
+
+// TestBlockersSince: a held write tells the same time of a pod that blocks it as the finding does, and none where
+// nobody knows it.
+func TestBlockersSince(t *testing.T) {
+	const created, ready, unready, crashed = time.Hour, 20 * time.Minute, 5 * time.Minute, 10 * time.Second
+	crash := func(since time.Duration, restarts int64) Pod {
+		return Pod{Name: "new-1", Created: at.Add(-created), Phase: "Running", Reason: "CrashLoopBackOff", Since: at.Add(-since),
+			ContainerState: decision.ContainerState{Container: "app", Exit: &decision.Exit{Code: 1, Restarts: restarts, At: at.Add(-crashed)}}}
+	}
+	for name, c := range map[string]struct {
+		pod  Pod
+		want time.Time
+	}{
+		"ready until its last crash of five": {crash(crashed, 5), time.Time{}},
+		"never ready since":                  {crash(unready, 5), at.Add(-unready)},
+		"its first crash":                    {crash(crashed, 1), at.Add(-crashed)},
+		"it starts":                          {Pod{Name: "new-1", Created: at.Add(-created), Phase: "Pending", Reason: "ContainerCreating"}, at.Add(-created)},
+		"ready":                              {Pod{Name: "new-1", Created: at.Add(-created), Ready: true, ReadySince: at.Add(-ready)}, at.Add(-ready)},
+	} {
+		old := ReplicaSet{Name: "old", UID: "old", Mine: true, Matches: true, Revision: "1", Replicas: 1, StatusReplicas: 1, Available: 1, NonTerminal: 1, Desired: "1", Max: "2"}
+		fresh := ReplicaSet{Name: "new", UID: "new", Mine: true, Matches: true, SameTemplate: true, Revision: "2", Replicas: 1, StatusReplicas: 1, NonTerminal: 1, Desired: "1", Max: "2",
+			Unavailable: 1, Blocking: []Pod{c.pod}}
+		v := Decide(&Snapshot{Now: at, Found: true, Want: 1, Strategy: rollingUpdate, MaxSurge: &IntOrPercent{Int: 1}, MaxUnavailable: &IntOrPercent{}, ReplicaSets: []ReplicaSet{old, fresh}})
+		if len(v.Held) != 1 || len(v.Held[0].Blockers) != 1 {
+			t.Fatalf("%s: held %+v, want one with one blocker", name, v.Held)
+		}
+		if got := v.Held[0].Blockers[0].Since; !got.Equal(c.want) {
+			t.Errorf("%s: since %s, want %s", name, got, c.want)
 		}
 	}
 }

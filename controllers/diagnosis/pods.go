@@ -114,6 +114,9 @@ func (g *group) shareNode(node string) {
 	}
 }
 
+// Since is when a pod came into what it waits for; zero where nobody knows.
+func (w Pods) Since(p *decision.Pod) time.Time { return since(w.codeOf(p), p) }
+
 // since is when a pod came into what it waits for, as far as anybody says; zero where nobody knows.
 func since(code string, p *decision.Pod) time.Time {
 	switch {

@@ -54,5 +54,6 @@ func WaitReason(p *Pod, now time.Time) decision.Words {
 
 // WaitingSince is when an active pod that is not ready came into what it waits for; zero where nobody knows.
 func WaitingSince(p *Pod, now time.Time) time.Time {
-	return diagnosis.Pods{Now: now}.Waiting([]decision.Pod{p.told()})[0].Since
+	told := p.told()
+	return diagnosis.Pods{Now: now}.Since(&told)
 }

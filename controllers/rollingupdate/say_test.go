@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/loopscope/loopscope/controllers/rollingupdate"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
@@ -24,6 +25,19 @@ func TestPeriodThatHasPassed(t *testing.T) {
 		}
 		if !said.ChangesAt.IsZero() && !said.ChangesAt.After(at) {
 			t.Errorf("%s: it changes at %s", at, said.ChangesAt)
+		}
+	}
+}
+
+// TestBlockersSince: a held write tells no time of a pod that was ready until its last crash.
+func TestBlockersSince(t *testing.T) {
+	for crashed, want := range map[time.Duration]time.Time{10 * time.Second: {}, 2 * time.Minute: now.Add(-2 * time.Minute)} { // Since it was last ready.
+		s := moving(3, 1, 0, stepped(20*time.Second))
+		p := &s.New.Pods[0]
+		p.Reason, p.Since, p.Exit = "CrashLoopBackOff", now.Add(-crashed), &decision.Exit{Code: 1, Restarts: 5, At: now.Add(-10 * time.Second)}
+		v := rollingupdate.Decide(s)
+		if len(v.Held) != 1 || len(v.Held[0].Blockers) != 1 || !v.Held[0].Blockers[0].Since.Equal(want) {
+			t.Errorf("ready until %s ago: held %+v, want one blocker since %s", crashed, v.Held, want)
 		}
 	}
 }

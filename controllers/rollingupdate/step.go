@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/loopscope/loopscope/controllers/diagnosis"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
@@ -176,7 +177,7 @@ func (t *decider) floor(n int64) {
 	t.v.Path.Last().Facts = append(t.v.Path.Last().Facts, decision.Count("needed", needed))
 	for i := range t.to.Pods {
 		if p := &t.to.Pods[i]; !p.Ready {
-			h.Blockers = append(h.Blockers, decision.Blocker{Kind: kindPod, Name: p.Name, Reason: p.Reason, Message: p.Message, Since: p.Since})
+			h.Blockers = append(h.Blockers, decision.Blocker{Kind: kindPod, Name: p.Name, Reason: p.Reason, Message: p.Message, Since: diagnosis.Pods{Now: t.s.Now}.Since(&p.Pod)})
 		}
 	}
 	t.hold(h)
