@@ -326,6 +326,9 @@ func TestBrokenBound(t *testing.T) {
 	if got := d.one("dd.wait"); got != "6 > 5" {
 		t.Errorf("the number in colour is %q", got)
 	}
+	if legend := d.one("#f-scope"); !strings.Contains(legend, "6 > 5") || strings.Contains(legend, "6 ≤ 5") {
+		t.Errorf("beside the picture it says %.600s", legend)
+	}
 }
 
 // TestFrontKeepsItsQuery: the first list is asked for what the front was.

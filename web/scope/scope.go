@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/facts"
 	"github.com/loopscope/loopscope/web/source"
@@ -276,20 +277,23 @@ func told(x *subject.Subject, points func([]*telemetry.Trace) []timeline.Point, 
 }
 
 func legend(last timeline.Point, n facts.Numbers) []views.ScopeLegend {
+	total := last.NewSize + last.Old
 	return []views.ScopeLegend{
-		{Class: "p-lim", Name: "total", Value: words.Digits(last.NewSize + last.Old), Note: boundNote(last, "≤ ", last.Ceiling)},
-		{Class: "p-av", Name: "available", Value: words.Digits(last.Available), Note: boundNote(last, "≥ ", last.Floor)},
+		{Class: "p-lim", Name: "total", Value: words.Digits(total), Note: boundNote(last, total, "≤", last.Ceiling)},
+		{Class: "p-av", Name: "available", Value: words.Digits(last.Available), Note: boundNote(last, last.Available, "≥", last.Floor)},
 		{Class: "p-new", Name: "new", Value: words.Digits(last.NewSize), Note: availableNote(last.NewSize, n.Or("newAvailable"))},
 		{Class: "p-old", Name: "old", Value: words.Digits(last.Old), Note: availableNote(last.Old, n.OldAvailable())},
 	}
 }
 
-// boundNote is a bound, where there are any.
-func boundNote(p timeline.Point, sign string, bound int64) string {
+// boundNote is the bound of a number, where there are any, kept or broken.
+func boundNote(p timeline.Point, n int64, sign string, bound int64) string {
 	if p.Ceiling <= 0 {
 		return ""
 	}
-	return sign + words.Digits(bound)
+	is := decision.Headline{Sign: sign}
+	sign, _ = is.Compare(decision.Count("", n).Value, decision.Count("", bound).Value)
+	return sign + " " + words.Digits(bound)
 }
 
 func availableNote(size, available int64) string {
